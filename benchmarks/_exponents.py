@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sklearn_crcrf import EmpiricalCRF
-from sklearn_crcrf.empirical.fit_exponents import HeldOut, Loss
+from sklearn_crcrf.estimators.empirical.fit_exponents import HeldOut, Loss
 
 # Experts that did not help: they have no default exponent.
 OFF = [

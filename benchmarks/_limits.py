@@ -8,7 +8,7 @@ from _common import cpu_seconds
 from _features import encode
 from _training import problem_of
 
-from sklearn_crcrf.crf.problem import Problem
+from sklearn_crcrf.estimators.crf.problem import Problem
 from sklearn_crcrf.linear.factoring import factor
 from sklearn_crcrf.structures import Scores
 

@@ -17,13 +17,13 @@ import numpy as np
 from _served import clicks, loaded, post, resident, served
 
 from sklearn_crcrf import EmpiricalCRF
-from sklearn_crcrf.annotation import Annotations, Log, Pool, Workbench, marks_for
-from sklearn_crcrf.annotation.doubt import doubts, suspicions
-from sklearn_crcrf.annotation.order import Order
+from sklearn_crcrf.apps.annotation import Annotations, Log, Pool, Workbench, marks_for
+from sklearn_crcrf.apps.annotation.doubt import doubts, suspicions
+from sklearn_crcrf.apps.annotation.order import Order
 from sklearn_crcrf.datasets import fetch_conll2000, fetch_conll2002, read_conll
+from sklearn_crcrf.labels.segments.schemes import are_segments
 from sklearn_crcrf.metrics import segment_f1, token_accuracy
 from sklearn_crcrf.model_files import save_model
-from sklearn_crcrf.segments.schemes import are_segments
 
 # A simulated annotator starts with the first sentences, and takes some at a time. The model of the
 # goal knows this number of sentences in text order, or two thirds of the corpus.

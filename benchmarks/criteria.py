@@ -14,8 +14,8 @@ from _tasks import TASKS, Rows, Task, encoded
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_crcrf import CRF
-from sklearn_crcrf.crf.initial_weights import STARTS
 from sklearn_crcrf.criteria import CRITERIA, MCE, as_criterion
+from sklearn_crcrf.estimators.crf.initial_weights import STARTS
 from sklearn_crcrf.metrics import (
     known_accuracy,
     segment_f1,

@@ -15,8 +15,8 @@ from exponents import Part
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_crcrf import CRF, SequenceArray, text_features
+from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_f1, sequence_accuracy
-from sklearn_crcrf.segments import to_segments
 
 TESTED = ("Dutch names", "German names", "chunks", "Dutch names, tags", "chunks, tags")
 # Settings of "mce_f1", among which held-out sentences choose, as they do for the log loss.

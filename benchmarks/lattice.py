@@ -22,10 +22,10 @@ from sklearn_crcrf import CRF, EmpiricalCRF, LatticeCRF, SequenceVectorizer
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.data.sequences import as_sequences
 from sklearn_crcrf.datasets import Splits
+from sklearn_crcrf.estimators.lattice.candidates import Proposals
+from sklearn_crcrf.estimators.lattice.design import choose_features
+from sklearn_crcrf.estimators.lattice.problem import LatticeProblem
 from sklearn_crcrf.feature_extraction import text_features
-from sklearn_crcrf.lattice.candidates import Proposals
-from sklearn_crcrf.lattice.design import choose_features
-from sklearn_crcrf.lattice.problem import LatticeProblem
 from sklearn_crcrf.linear import Corpus
 from sklearn_crcrf.metrics import known_accuracy, segment_f1, token_accuracy, unknown_accuracy
 from sklearn_crcrf.structures import HigherOrderChain, Lattice

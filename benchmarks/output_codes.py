@@ -13,9 +13,9 @@ from _training import problem_of, zeros
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_crcrf import CRF, EmpiricalCRF, OutputCodeCRF, SequenceVectorizer
+from sklearn_crcrf.estimators.output_codes.codes import balanced_code
+from sklearn_crcrf.estimators.output_codes.columns import Columns
 from sklearn_crcrf.feature_extraction import TokenFeatures, Window
-from sklearn_crcrf.output_codes.codes import balanced_code
-from sklearn_crcrf.output_codes.columns import Columns
 
 N_COLUMNS = 64
 # The exact CRF must take this number of times longer, and be at most so many points better.

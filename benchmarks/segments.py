@@ -15,12 +15,12 @@ from sklearn.pipeline import make_pipeline, make_union
 
 from sklearn_crcrf import CRF, EmpiricalCRF, SemiMarkovCRF, text_features
 from sklearn_crcrf.datasets import fetch_conll2000, fetch_conll2002
-from sklearn_crcrf.empirical.fit_exponents import fit_segment_exponents
-from sklearn_crcrf.empirical.segment_rates import segmented
+from sklearn_crcrf.estimators.empirical.fit_exponents import fit_segment_exponents
+from sklearn_crcrf.estimators.empirical.segment_rates import segmented
+from sklearn_crcrf.estimators.semi_markov import SegmentFeatures, SegmentGazetteer, WithSegments
 from sklearn_crcrf.feature_extraction import Gazetteer, SequenceVectorizer, Window
+from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_f1
-from sklearn_crcrf.segments import to_segments
-from sklearn_crcrf.semi_markov import SegmentFeatures, SegmentGazetteer, WithSegments
 
 # The same for all models. The number of iterations is limited, so they warn.
 SETTINGS = {"dtype": "float32", "max_iter": 60, "tol": 3e-4, "boundaries": True}

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_crcrf import CRF, EmpiricalCRF
-from sklearn_crcrf.constraints import AtMost
 from sklearn_crcrf.feature_extraction import Window
+from sklearn_crcrf.labels import AtMost
 from sklearn_crcrf.metrics import sequence_accuracy, token_accuracy
 
 SINGLE, CHAIN, TREE, TYPED = STRUCTURES

@@ -17,7 +17,7 @@ from _mutations import mutated_array
 from _parameters import random_estimator
 from _samples import ATOMS, Sample, allowed_labels, labels, sample, weights
 
-from sklearn_crcrf.constraints import (
+from sklearn_crcrf.labels import (
     AtLeast,
     AtMost,
     Exactly,

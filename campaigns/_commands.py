@@ -14,7 +14,7 @@ import _templates
 from _campaign import Campaign, Wrong, show
 from _guard import guarded
 
-from sklearn_crcrf.cli import main
+from sklearn_crcrf.apps.cli import main
 
 __all__ = ["CAMPAIGNS"]
 

@@ -8,7 +8,7 @@ from _answers import check_answers
 from _campaign import Campaign, show
 from _mutations import mutated_bytes
 
-from sklearn_crcrf.conversion import read_crfpp_model, read_crfsuite_dump
+from sklearn_crcrf.model_files.conversion import read_crfpp_model, read_crfsuite_dump
 
 __all__ = ["CAMPAIGNS", "mutated"]
 

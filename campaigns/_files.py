@@ -25,9 +25,9 @@ from _mutations import mutated_array, mutated_bytes, mutated_numbers
 from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import HMM, CRFsuiteCRF, PerToken
-from sklearn_crcrf.conversion import read_crfsuite_model, write_crfsuite_model
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.model_files import load_model, save_model, trust
+from sklearn_crcrf.model_files.conversion import read_crfsuite_model, write_crfsuite_model
 from sklearn_crcrf.out_of_core import CorpusFolder, write_corpus
 
 __all__ = ["CAMPAIGNS", "Stored", "damaged", "prepare", "read", "stored", "write_stored"]

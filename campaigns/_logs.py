@@ -16,8 +16,8 @@ from random import Random
 from _campaign import Campaign, Outcome, Wrong, show
 from _mounts import can_mount, mount_small
 
-from sklearn_crcrf.annotation import Log
-from sklearn_crcrf.annotation.log import repair_log
+from sklearn_crcrf.apps.annotation import Log
+from sklearn_crcrf.apps.annotation.log import repair_log
 
 __all__ = ["CAMPAIGNS"]
 

@@ -13,8 +13,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils._param_validation import StrOptions
 
 import sklearn_crcrf
-from sklearn_crcrf.crfsuite.algorithms import ALGORITHMS
-from sklearn_crcrf.segments import convert_scheme
+from sklearn_crcrf.estimators.crfsuite.algorithms import ALGORITHMS
+from sklearn_crcrf.labels import convert_scheme
 
 __all__ = [
     "Trainer",

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options, StrOptions, make_constraint
 
 import sklearn_crcrf
-from sklearn_crcrf.constraints import Constraints
+from sklearn_crcrf.labels import Constraints
 
 __all__ = ["random_estimator", "random_parameters"]
 

@@ -21,8 +21,8 @@ from sklearn_crcrf._kernels._cpu import instruction_sets
 
 NAMES = "conll", "dumps", "templates", "models", "taggers", "crfsuite", "folders", "classifiers"
 NAMES += "transformers", "metrics"
-CHECKS = "utils/soundness", "utils/quarks", "utils/unpacking", "model_files/", "serving/content"
-CHECKS += "serving/files", "crfsuite/binary_model", "out_of_core/corpus_folder", "conversion/"
+CHECKS = "utils/soundness", "utils/unpacking", "model_files/", "serving/content"
+CHECKS += "serving/files", "crfsuite/binary_model", "crfsuite/quarks", "out_of_core/corpus_folder"
 CHECKS += "datasets/_conll_reader", "data/"
 # Kernels for other instructions than this processor's, which are not run.
 OTHERS = re.compile("/(?:" + "|".join(f"_{name}" for name in instruction_sets()[1:]) + ")/")

@@ -8,16 +8,32 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .base.pipeline import SequencePipeline, make_sequence_pipeline
-    from .boosting import BoostedCRF
-    from .calibration import CalibratedSequenceClassifier, SegmentF1Classifier
-    from .counts.hmm import HMM
-    from .crf import CRF
-    from .crf.memm import MEMM
-    from .crfsuite import CRFsuiteCRF
     from .data.graphs import GraphArray
     from .data.ragged import SequenceArray
     from .data.sequences import as_sequences
-    from .empirical import EmpiricalCRF
+    from .display.notebook.explanation import explain
+    from .estimators.boosting import BoostedCRF
+    from .estimators.calibration import CalibratedSequenceClassifier, SegmentF1Classifier
+    from .estimators.crf import CRF
+    from .estimators.crfsuite import CRFsuiteCRF
+    from .estimators.empirical import EmpiricalCRF
+    from .estimators.graphs import AssociativeMarkovNetwork, GraphCRF
+    from .estimators.hmm import HMM
+    from .estimators.induction import FeatureInduction
+    from .estimators.lattice import LatticeCRF
+    from .estimators.max_margin import MaxMarginCRF
+    from .estimators.memm import MEMM
+    from .estimators.opinion_pool import OpinionPoolCRF
+    from .estimators.output_codes import OutputCodeCRF
+    from .estimators.perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
+    from .estimators.semi_markov import (
+        SegmentedArray,
+        SegmentFeatures,
+        SegmentGazetteer,
+        SemiMarkovCRF,
+        WithSegments,
+    )
+    from .estimators.separate import SeparateCRF
     from .feature_extraction import (
         FoundLabels,
         Gazetteer,
@@ -30,64 +46,48 @@ if TYPE_CHECKING:
         WordVectors,
         text_features,
     )
-    from .graphs import AssociativeMarkovNetwork, GraphCRF
-    from .induction import FeatureInduction
-    from .lattice import LatticeCRF
-    from .max_margin import MaxMarginCRF
-    from .notebook.explanation import explain
-    from .opinion_pool import OpinionPoolCRF
-    from .output_codes import OutputCodeCRF
-    from .perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
-    from .semi_markov import (
-        SegmentedArray,
-        SegmentFeatures,
-        SegmentGazetteer,
-        SemiMarkovCRF,
-        WithSegments,
-    )
-    from .separate import SeparateCRF
 
 # Where the public names are defined. What is not used is not imported: the command line starts at
 # once, and a program waits only for the estimators that it has.
 _HOMES = {
-    "CRF": "crf",
-    "HMM": "counts.hmm",
-    "MEMM": "crf.memm",
-    "AssociativeMarkovNetwork": "graphs",
-    "BoostedCRF": "boosting",
-    "CRFsuiteCRF": "crfsuite",
-    "CalibratedSequenceClassifier": "calibration",
-    "EmpiricalCRF": "empirical",
-    "FeatureInduction": "induction",
+    "CRF": "estimators.crf",
+    "HMM": "estimators.hmm",
+    "MEMM": "estimators.memm",
+    "AssociativeMarkovNetwork": "estimators.graphs",
+    "BoostedCRF": "estimators.boosting",
+    "CRFsuiteCRF": "estimators.crfsuite",
+    "CalibratedSequenceClassifier": "estimators.calibration",
+    "EmpiricalCRF": "estimators.empirical",
+    "FeatureInduction": "estimators.induction",
     "FoundLabels": "feature_extraction",
     "Gazetteer": "feature_extraction",
     "GraphArray": "data.graphs",
-    "GraphCRF": "graphs",
-    "LatticeCRF": "lattice",
-    "MaxMarginCRF": "max_margin",
-    "OpinionPoolCRF": "opinion_pool",
-    "OutputCodeCRF": "output_codes",
-    "SeparateCRF": "separate",
-    "SegmentF1Classifier": "calibration",
+    "GraphCRF": "estimators.graphs",
+    "LatticeCRF": "estimators.lattice",
+    "MaxMarginCRF": "estimators.max_margin",
+    "OpinionPoolCRF": "estimators.opinion_pool",
+    "OutputCodeCRF": "estimators.output_codes",
+    "SeparateCRF": "estimators.separate",
+    "SegmentF1Classifier": "estimators.calibration",
     "PerToken": "feature_extraction",
-    "SegmentFeatures": "semi_markov",
-    "SegmentGazetteer": "semi_markov",
-    "SegmentedArray": "semi_markov",
-    "SemiMarkovCRF": "semi_markov",
+    "SegmentFeatures": "estimators.semi_markov",
+    "SegmentGazetteer": "estimators.semi_markov",
+    "SegmentedArray": "estimators.semi_markov",
+    "SemiMarkovCRF": "estimators.semi_markov",
     "SequenceArray": "data.ragged",
     "SequencePipeline": "base.pipeline",
     "SequenceVectorizer": "feature_extraction",
-    "StructuredPerceptron": "perceptron",
-    "ArowCRF": "perceptron",
-    "PassiveAggressiveCRF": "perceptron",
+    "StructuredPerceptron": "estimators.perceptron",
+    "ArowCRF": "estimators.perceptron",
+    "PassiveAggressiveCRF": "estimators.perceptron",
     "TemplateFeatures": "feature_extraction",
     "TokenFeatures": "feature_extraction",
     "Window": "feature_extraction",
-    "WithSegments": "semi_markov",
+    "WithSegments": "estimators.semi_markov",
     "WordClusters": "feature_extraction",
     "WordVectors": "feature_extraction",
     "as_sequences": "data.sequences",
-    "explain": "notebook.explanation",
+    "explain": "display.notebook.explanation",
     "make_sequence_pipeline": "base.pipeline",
     "text_features": "feature_extraction",
 }

@@ -14,10 +14,10 @@ def main() -> int:
     Returns
     -------
     int
-        Exit status; see ``sklearn_crcrf.cli.main``.
+        Exit status; see ``sklearn_crcrf.apps.cli.main``.
     """
     interruption.install()
-    from .cli import main as run
+    from .apps.cli import main as run
 
     status = run()
     gc.freeze()  # at its end, Python need not look through all objects for garbage

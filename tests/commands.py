@@ -3,7 +3,7 @@
 import io
 import json
 
-from sklearn_crcrf.cli import main
+from sklearn_crcrf.apps.cli import main
 
 SENTENCES = [["Ann", "sings"], ["the", "Dogs", "bark"], ["Rex", "barks"]]
 LABELS = {2: ["B-NP", "O"], 3: ["B-NP", "I-NP", "O"]}

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from sklearn_crcrf.constraints import AtLeast, AtMost, Exactly, Implies, Linear, SameLabel
+from sklearn_crcrf.labels import AtLeast, AtMost, Exactly, Implies, Linear, SameLabel
 
 KINDS = {"A": "vowel", "B": "consonant"}  # C agrees with both
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import logsumexp
 
-from sklearn_crcrf.segments import roles_of
+from sklearn_crcrf.labels import roles_of
 from sklearn_crcrf.structures import ScoreGradient, Scores, SemiMarkovChain, Spans
 
 CLASSES = {

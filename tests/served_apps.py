@@ -10,8 +10,8 @@ def served(app, *args, **options):
     """The host and port of an application that runs in a thread, guarded with other arguments."""
     import uvicorn
 
-    from sklearn_crcrf.web.connections import Connection, Server
-    from sklearn_crcrf.web.guard import Guard
+    from sklearn_crcrf.apps.web.connections import Connection, Server
+    from sklearn_crcrf.apps.web.guard import Guard
 
     listening = socket.create_server(("localhost", 0))
     host = f"localhost:{listening.getsockname()[1]}"

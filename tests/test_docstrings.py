@@ -16,16 +16,16 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils._param_validation import Options, StrOptions, make_constraint
 
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF
-from sklearn_crcrf.crfsuite.algorithms import ALGORITHMS, ONLINE
 from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.criteria._smoothing import SMOOTHINGS
 from sklearn_crcrf.criteria.piecewise import WITH_TOKENS
+from sklearn_crcrf.estimators.crfsuite.algorithms import ALGORITHMS, ONLINE
 from sklearn_crcrf.feature_extraction.presets import SPELLING
 from sklearn_crcrf.feature_extraction.template_syntax import SYNTAXES
-from sklearn_crcrf.segments.schemes import ONE_TO_ONE, SCHEMES
+from sklearn_crcrf.labels.segments.schemes import ONE_TO_ONE, SCHEMES
 from sklearn_crcrf.utils.docstrings import PLACE
 
-PACKAGES = ["", ".criteria", ".feature_extraction", ".opinion_pool"]
+PACKAGES = ["", ".criteria", ".feature_extraction", ".estimators.opinion_pool"]
 # Constructor arguments that have no default, or do nothing without.
 ARGUMENTS = {
     "CalibratedSequenceClassifier": {"estimator": CRF()},

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -64,12 +64,12 @@ def test_nothing_else_lies_in_the_root():
 
 def test_imports_go_up_in_the_table():
     order = rows()
-    of_the_command_line = set(sklearn_crcrf.__all__)
+    of_the_applications = set(sklearn_crcrf.__all__)
     wrong = []
     for path in FILES:
         room = path.relative_to(PACKAGE).parts[0]
         allowed = {*order[: order.index(room) + 1], "_version"}
-        allowed |= of_the_command_line if room == "cli" else set()
+        allowed |= of_the_applications if room == "apps" else set()
         wrong += [(path, name) for name, *_ in imported(path) if name not in allowed]
     assert not wrong
 
@@ -85,6 +85,7 @@ def test_rooms_keep_their_private_names():
     assert not wrong
 
 
+@cache
 def file_of(parts: tuple[str, ...]) -> Path:
     """Where a name is defined, or the face of the package that has it."""
     for n in range(len(parts), 0, -1):
@@ -100,6 +101,47 @@ def test_no_files_import_each_other():
     """Nor do they in type hints alone."""
     above = {path: {file_of(parts) for parts in imported(path)} - {path} for path in FILES}
     TopologicalSorter(above).prepare()  # raises CycleError, which has the files
+
+
+def room_of(path: Path) -> str:
+    """The room of a file; nothing for files of the root."""
+    room, *inside = path.relative_to(PACKAGE).parts
+    return room if inside else ""
+
+
+def arrows(place: Callable[[Path], str]) -> dict[str, set[str]]:
+    """Which places import from which others; files without a place do not count."""
+    found: dict[str, set[str]] = {}
+    for path in FILES:
+        if here := place(path):
+            others = {place(file_of(parts)) for parts in imported(path)} - {here, ""}
+            found.setdefault(here, set()).update(others)
+    return found
+
+
+def floors(above: dict[str, set[str]]) -> int:
+    """The length of the longest way down."""
+    height: dict[str, int] = {}
+    for place in TopologicalSorter(above).static_order():
+        height[place] = 1 + max((height[other] for other in above[place]), default=0)
+    return max(height.values())
+
+
+def test_the_house_is_small():
+    rooms = arrows(room_of)
+    assert len(rooms) <= 23
+    assert sum(map(len, rooms.values())) <= 170
+    assert floors(rooms) <= 10
+
+
+@pytest.mark.parametrize("room", ["apps", "display", "estimators", "labels", "model_files"])
+def test_folders_do_not_import_each_other(room):
+    """A file beside the folders of a room counts as a folder."""
+
+    def place(path: Path) -> str:
+        return path.relative_to(PACKAGE / room).parts[0] if room_of(path) == room else ""
+
+    floors(arrows(place))
 
 
 STRUCTURES = {"Chain", "Graph", "HigherOrderChain"}

@@ -19,11 +19,11 @@ from sklearn_crcrf import (
     StructuredPerceptron,
     explain,
 )
-from sklearn_crcrf.crf.solving import SOLVERS
 from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.data.ragged import longest_first
-from sklearn_crcrf.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
-from sklearn_crcrf.perceptron.learning import LEARNERS
+from sklearn_crcrf.estimators.crf.solving import SOLVERS
+from sklearn_crcrf.estimators.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
+from sklearn_crcrf.estimators.perceptron.learning import LEARNERS
 from sklearn_crcrf.serving import Tagger
 from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
 
@@ -217,7 +217,7 @@ def test_labels_are_those_of_the_chain_whatever_the_scores_are(kernel, dtype, n_
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_labels", [1, 2, 5, 8, 9, 17, 40])
 def test_a_sum_with_a_score_that_is_not_finite_is_nan(kernel, dtype, n_labels, monkeypatch):
-    monkeypatch.setattr("sklearn_crcrf.structures.sums.lock_step", kernel)
+    monkeypatch.setattr("sklearn_crcrf.structures.chain.sums.lock_step", kernel)
     rng = np.random.default_rng(n_labels)
     for improper in (np.nan, np.inf):
         state = rng.normal(size=(SHORT[-1], n_labels)).astype(dtype)

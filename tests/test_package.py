@@ -17,16 +17,15 @@ FOLDER = Path(sklearn_crcrf.__file__).parent
 API = FOLDER.parent / "docs" / "api.rst"
 # All that these, and the package itself, export is for users.
 PUBLIC = [
-    "conversion",
-    "crf",
     "criteria",
     "dask",
     "datasets",
+    "display",
+    "estimators.crf",
+    "estimators.opinion_pool",
     "feature_extraction",
     "metrics",
-    "notebook",
-    "opinion_pool",
-    "plotting",
+    "model_files.conversion",
     "serving",
     "solvers",
     "structures",

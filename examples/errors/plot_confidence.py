@@ -12,9 +12,9 @@ import numpy as np
 
 from sklearn_crcrf import CRF, TokenFeatures, Window, make_sequence_pipeline
 from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.display import ReliabilityDisplay
+from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_f1
-from sklearn_crcrf.plotting import ReliabilityDisplay
-from sklearn_crcrf.segments import to_segments
 
 # %%
 # The data, and three models that differ in their prior: 150 addresses to train on, 1,000 on which

@@ -13,14 +13,14 @@ from sklearn.model_selection import GridSearchCV
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.datasets import make_addresses
-from sklearn_crcrf.metrics import get_sequence_scorer, segment_report
-from sklearn_crcrf.notebook import LabelComparison
-from sklearn_crcrf.plotting import (
+from sklearn_crcrf.display import (
+    LabelComparison,
     LabelConfusionDisplay,
     RegularisationDisplay,
     ReliabilityDisplay,
     SegmentErrorsDisplay,
 )
+from sklearn_crcrf.metrics import get_sequence_scorer, segment_report
 
 X, y = make_addresses(1200, random_state=0)
 X_train, y_train = X[:200], y[:200]

@@ -11,8 +11,13 @@ import numpy as np
 
 from sklearn_crcrf import CRF, EmpiricalCRF, explain
 from sklearn_crcrf.datasets import make_addresses
-from sklearn_crcrf.notebook import LabelComparison, Lattice, TaggedSequence
-from sklearn_crcrf.plotting import TopAttributesDisplay, TransitionDisplay
+from sklearn_crcrf.display import (
+    LabelComparison,
+    Lattice,
+    TaggedSequence,
+    TopAttributesDisplay,
+    TransitionDisplay,
+)
 
 X, y = make_addresses(1500, random_state=0)
 X_train, y_train = X[:300], y[:300]

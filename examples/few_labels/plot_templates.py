@@ -21,8 +21,8 @@ from sklearn_crcrf import (
     WordClusters,
 )
 from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_f1
-from sklearn_crcrf.segments import to_segments
 
 # %%
 # The data

@@ -16,8 +16,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_crcrf import CRFsuiteCRF as CRF
 from sklearn_crcrf import explain
 from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.display import RegularisationDisplay
 from sklearn_crcrf.metrics import get_sequence_scorer, segment_report
-from sklearn_crcrf.plotting import RegularisationDisplay
 
 # %%
 # The program

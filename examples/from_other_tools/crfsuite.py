@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from sklearn_crcrf import CRFsuiteCRF
-from sklearn_crcrf.conversion import write_crfsuite_model
 from sklearn_crcrf.datasets import read_conll, read_crfsuite_items
 from sklearn_crcrf.metrics import segment_f1, token_accuracy
+from sklearn_crcrf.model_files.conversion import write_crfsuite_model
 
 TEMPLATES: list[list[tuple[str, int]]] = [
     *([("w", d)] for d in (-2, -1, 0, 1, 2)),

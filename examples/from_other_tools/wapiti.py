@@ -31,8 +31,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import CRF, TemplateFeatures
-from sklearn_crcrf.crf.features import Features
 from sklearn_crcrf.datasets import read_conll
+from sklearn_crcrf.estimators.crf.features import Features
 
 # Patterns, training and test data of each example.
 EXAMPLES = {

@@ -20,7 +20,7 @@ from sklearn.manifold import MDS
 from sklearn.preprocessing import normalize
 
 from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF, SeparateCRF
-from sklearn_crcrf.plotting import TransitionDisplay
+from sklearn_crcrf.display import TransitionDisplay
 
 # %%
 # The data

@@ -16,9 +16,8 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import CRF, GraphArray, Window
 from sklearn_crcrf.datasets import read_conll
+from sklearn_crcrf.display import TaggedTree, TransitionDisplay
 from sklearn_crcrf.metrics import sequence_accuracy, token_accuracy
-from sklearn_crcrf.notebook import TaggedTree
-from sklearn_crcrf.plotting import TransitionDisplay
 
 # %%
 # The data

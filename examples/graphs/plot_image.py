@@ -14,8 +14,8 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 
 from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF
+from sklearn_crcrf.display import TransitionDisplay
 from sklearn_crcrf.metrics import token_accuracy
-from sklearn_crcrf.plotting import TransitionDisplay
 from sklearn_crcrf.structures.inference import Loopy, TreeReweighted
 
 # %%

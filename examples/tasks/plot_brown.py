@@ -22,8 +22,8 @@ from sklearn_crcrf import (
     text_features,
 )
 from sklearn_crcrf.datasets import load_brown_splits
+from sklearn_crcrf.display import LabelConfusionDisplay
 from sklearn_crcrf.metrics import known_accuracy, token_accuracy, unknown_accuracy
-from sklearn_crcrf.plotting import LabelConfusionDisplay
 
 try:
     (X_train, y_train), _, (X_test, y_test) = load_brown_splits("1000-4000")

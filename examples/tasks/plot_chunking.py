@@ -17,8 +17,8 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_crcrf import CRF, SequenceVectorizer, Window
 from sklearn_crcrf.datasets import fetch_conll2000, make_addresses
+from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_f1, segment_report, token_accuracy
-from sklearn_crcrf.segments import to_segments
 
 # %%
 # The data

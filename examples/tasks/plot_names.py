@@ -24,8 +24,8 @@ from sklearn_crcrf import (
     text_features,
 )
 from sklearn_crcrf.datasets import load_dutch_ner
+from sklearn_crcrf.display import LabelConfusionDisplay, SegmentErrorsDisplay
 from sklearn_crcrf.metrics import segment_f1, segment_report
-from sklearn_crcrf.plotting import LabelConfusionDisplay, SegmentErrorsDisplay
 
 try:
     (X_train, y_train), (X_dev, y_dev), (X_test, y_test) = load_dutch_ner()

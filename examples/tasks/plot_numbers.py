@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_crcrf import CRF, BoostedCRF
+from sklearn_crcrf.display import TransitionDisplay
 from sklearn_crcrf.metrics import token_accuracy
-from sklearn_crcrf.plotting import TransitionDisplay
 
 # %%
 # The data

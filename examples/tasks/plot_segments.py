@@ -27,8 +27,8 @@ from sklearn_crcrf import (
     explain,
 )
 from sklearn_crcrf.datasets import fetch_conll2002, make_addresses
+from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_f1
-from sklearn_crcrf.segments import to_segments
 
 # %%
 # The data

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints import GlobalConstraint
-from ..constraints.global_constraint import Samples
 from ..data.layout import Layout
+from ..labels.constraints import GlobalConstraint
+from ..labels.constraints.global_constraint import Samples
 from ..labels.inequalities import Inequalities
 from ..structures import Scores, Structure, Unsupported
-from ..structures.integer_program import IntegerPrograms, LatticePrograms, programs_of
+from ..structures.programs.integer_program import IntegerPrograms, LatticePrograms, programs_of
 from ..utils.names import shown
 
 __all__ = ["SubjectTo", "refuse_subject_to"]
@@ -123,7 +123,7 @@ def _checked(constraints: Any) -> list[GlobalConstraint]:
     for i, constraint in enumerate(constraints):
         if not isinstance(constraint, GlobalConstraint):
             raise ValueError(
-                f"subject_to[{i}] must be a constraint of sklearn_crcrf.constraints, such as "
+                f"subject_to[{i}] must be a constraint of sklearn_crcrf.labels, such as "
                 f"AtMost(...), got {shown(constraint)}"
             )
     return list(constraints)

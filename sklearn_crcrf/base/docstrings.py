@@ -111,7 +111,7 @@ ARGUMENTS = entries_of("""
         any is possible.
     subject_to : list of constraints, optional
         Constraints on the labels of whole sequences, such as
-        :class:`~sklearn_crcrf.constraints.AtMost`. A sequence whose labels break one has the
+        :class:`~sklearn_crcrf.labels.AtMost`. A sequence whose labels break one has the
         labels of the path with the highest score that satisfies all, found by integer programming.
     """)
 

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 
 from ..structures import Structure
-from ..structures.chordal import ChordalUnits
+from ..structures.graph.chordal import ChordalUnits
 from .counts import Table, Template
 from .tables import aggregate, positive
 

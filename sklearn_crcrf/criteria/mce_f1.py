@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..data.ragged import joined_ranges
-from ..segments.schemes import read_labels
-from ..segments.segments import find_runs
+from ..labels.segments.schemes import read_labels
+from ..labels.segments.segments import find_runs
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..segments.schemes import check_option
+from ..labels.segments.schemes import check_option
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ..utils.real_numbers import real_numbers
 from .base import Criterion

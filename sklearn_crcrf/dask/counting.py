@@ -6,8 +6,8 @@ from typing import Any, Self
 from sklearn.base import _fit_context
 
 from ..counts import Plan, count, finish, merge
-from ..counts.hmm import HMM
-from ..empirical import EmpiricalCRF
+from ..estimators.empirical import EmpiricalCRF
+from ..estimators.hmm import HMM
 from .computing import compute, task, tree
 from .estimator import CLIENT, DaskEstimator, with_client
 from .packing import Packed

@@ -5,8 +5,8 @@ from typing import Any, Self
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
-from ..crf import CRF
-from ..crf.out_of_core import what_needs_all
+from ..estimators.crf import CRF
+from ..estimators.crf.out_of_core import what_needs_all
 from .estimator import CLIENT, DaskEstimator, with_client
 from .parts import labelled_parts
 from .shards import DaskShards

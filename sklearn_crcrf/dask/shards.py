@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..crf import CRF
 from ..criteria import Criterion
+from ..estimators.crf import CRF
 from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
 from ..linear.shards import Shard, ShardedObjective
 from .computing import compute, persist, persist_evenly, task, tree

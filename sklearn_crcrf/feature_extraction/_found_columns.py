@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.symbols import SymbolTable
-from ..segments.schemes import SchemeLabels, detect_scheme, read_labels
-from ..segments.segments import find_runs
+from ..labels.segments.schemes import SchemeLabels, detect_scheme, read_labels
+from ..labels.segments.segments import find_runs
 from ._mentions import Mentions, number_phrases, proper_parts
 from ._votes import Votes
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 from ..data.ragged import SequenceArray, joined_ranges
 from ..data.sequences import as_sequences
 from ..data.symbols import join_columns
-from ..segments.label_sequences import factorize
+from ..labels.segments.label_sequences import factorize
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._base import SequenceTransformer, as_symbols

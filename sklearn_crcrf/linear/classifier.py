@@ -20,12 +20,12 @@ from ..base.contributions import (
 from ..base.named_weights import NamedWeights
 from ..base.sample_weight import label_weights, sequence_weights
 from ..base.weights import Weights
-from ..constraints import as_constraints
 from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..data.sums import state_scores
 from ..feature_extraction import SequenceVectorizer
 from ..feature_extraction.tagger_steps import tagger_steps
+from ..labels.constraints import as_constraints
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
 from ..serving import Tagger

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..constraints import Constraints
 from ..data.ragged import locate
+from ..labels.constraints import Constraints
 from ..structures import Scores
 from . import Corpus
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..constraints import Constraints, as_constraints
 from ..data.ragged import joined_ranges
+from ..labels.constraints import Constraints, as_constraints
 from ..labels.encoding import sort_labels
 from .constraints import forbidden_scores
 from .corpus import Corpus, transition_counts
@@ -172,7 +172,7 @@ class Survey(NamedTuple):
         ----------
         min_freq, features, boundaries : as in :class:`~sklearn_crcrf.CRF`
             ``features`` is "all" or "observed".
-        constraints : as :func:`~sklearn_crcrf.constraints.as_constraints` takes them
+        constraints : as :func:`~sklearn_crcrf.labels.as_constraints` takes them
         kept_labels : iterable of labels
             Labels that the model has too.
         """

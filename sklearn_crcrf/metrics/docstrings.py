@@ -26,7 +26,7 @@ SEGMENTS = entries_of("""
         What the prefixes of the labels mean.
     reading : {"conlleval", "strict"}, default="conlleval"
         Whether labels that break the scheme are forgiven, as the evaluation script of the CoNLL
-        shared tasks does, or make no segment; see :func:`sklearn_crcrf.segments.to_segments`.
+        shared tasks does, or make no segment; see :func:`sklearn_crcrf.labels.to_segments`.
     sample_weight : array-like of shape (n_samples,), optional
         One weight per sequence (per token if ``y_true`` is one-dimensional: then a segment
         weighs what its first token does).

@@ -9,7 +9,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data.ragged import SequenceArray
 from ..labels.completing import completed
-from ..segments.label_sequences import is_nested, label_sequences, naming_unhashable
+from ..labels.segments.label_sequences import is_nested, label_sequences, naming_unhashable
 from ..utils.names import check_several
 from ..utils.real_numbers import real_numbers
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..data.missing import are_missing
 from ..data.ragged import SequenceArray, locate
 from ..labels.partial import encode_partial_labels
-from ..segments.label_sequences import label_sequences
+from ..labels.segments.label_sequences import label_sequences
 from .docstrings import of_tokens
 from .flatten import check_same_layout, label_list, sample_lengths, token_weights
 

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..segments.label_sequences import factorize
-from ..segments.segments import Segments, find_segments
+from ..labels.segments.label_sequences import factorize
+from ..labels.segments.segments import Segments, find_segments
 from .docstrings import of_segments
 from .flatten import Pair, ZeroDivision, divide, flatten
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.metrics import confusion_matrix, f1_score
 
-from ..segments.label_sequences import factorize, label_sequences, naming_unhashable
+from ..labels.segments.label_sequences import factorize, label_sequences, naming_unhashable
 from .docstrings import of_tokens
 from .flatten import (
     Pair,

@@ -324,7 +324,9 @@ def _is_of_scipy(function: Any) -> bool:
 
 
 def _tree(tree: Any) -> Iterator[Requirement]:
-    from ..boosting.trees import tree_requirements  # imports trees, which few models have
+    from ..estimators.boosting.trees import (
+        tree_requirements,  # imports trees, which few models have
+    )
 
     yield from _width(tree)
     n_outputs = tree.n_outputs_

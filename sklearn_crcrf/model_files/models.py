@@ -65,7 +65,7 @@ def check_model(estimator: Any) -> None:
 
 def _is_crfsuite(estimator: Any) -> bool:
     # Imported only here, because it imports the training by all its algorithms.
-    from ..crfsuite import CRFsuiteCRF
+    from ..estimators.crfsuite import CRFsuiteCRF
 
     return isinstance(estimator, CRFsuiteCRF)
 

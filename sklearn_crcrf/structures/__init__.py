@@ -3,18 +3,18 @@
 from .base import Structure
 from .candidates import Candidates
 from .capabilities import Capabilities, Unsupported
-from .chain import Chain
-from .forest import Forest
-from .graph import Graph
-from .higher_order import HigherOrderChain
-from .lattice import Lattice, LatticeScores
+from .chain.chain import Chain
+from .graph.graph import Graph
+from .graph.triangle_graph import TriangleGraph
+from .lattice.higher_order import HigherOrderChain
+from .lattice.lattice import Lattice, LatticeScores
+from .lattice.run_table import RunTable
 from .of_data import single_tokens, structure_of
-from .run_table import RunTable
 from .scores import AddTo, Pullback, ScoreGradient, Scores, TokenTransitions
-from .segment_costs import SegmentCosts
-from .segment_spans import SegmentLayout, Spans
-from .semi_markov import SemiMarkovChain
-from .triangle_graph import TriangleGraph
+from .segments.costs import SegmentCosts
+from .segments.semi_markov import SemiMarkovChain
+from .segments.spans import SegmentLayout, Spans
+from .tree.forest import Forest
 
 __all__ = [
     "AddTo",

@@ -8,8 +8,8 @@ import numpy as np
 from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
 from .base import Structure
-from .chain import Chain
-from .forest import Forest
+from .chain.chain import Chain
+from .tree.forest import Forest
 
 __all__ = ["single_tokens", "structure_of"]
 

@@ -8,7 +8,7 @@ from .._kernels._sampling import draw_labellings, draw_paths
 from .messages import Messages
 
 if TYPE_CHECKING:
-    from .tree_messages import TreeMessages
+    from .tree.messages import TreeMessages
 
 __all__ = ["sample_paths", "sample_trees"]
 

@@ -6,7 +6,7 @@ from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._best_bits import best_bits
 
-from sklearn_crcrf.output_codes.columns import BitOrder, Potentials
+from sklearn_crcrf.estimators.output_codes.columns import BitOrder, Potentials
 from sklearn_crcrf.structures import Chain, Forest, Scores
 
 kernels = for_each("kernel", compiled("binary_labels"))

@@ -22,7 +22,7 @@ from sklearn_crcrf import (
     TokenFeatures,
 )
 from sklearn_crcrf.base import batches
-from sklearn_crcrf.constraints import AtLeast, AtMost, Exactly, Implies, Linear, SameLabel
+from sklearn_crcrf.labels import AtLeast, AtMost, Exactly, Implies, Linear, SameLabel
 from sklearn_crcrf.structures import Unsupported
 
 

@@ -7,8 +7,8 @@ import pytest
 from programs import modules_of
 
 from sklearn_crcrf.datasets import Splits, make_addresses
-from sklearn_crcrf.empirical import training
-from sklearn_crcrf.empirical.fit_exponents import held_out_folds as folds
+from sklearn_crcrf.estimators.empirical import training
+from sklearn_crcrf.estimators.empirical.fit_exponents import held_out_folds as folds
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 

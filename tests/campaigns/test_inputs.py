@@ -8,10 +8,10 @@ import pytest
 
 import sklearn_crcrf
 from sklearn_crcrf import HMM, TokenFeatures, metrics
-from sklearn_crcrf.crf.solving import SOLVERS
 from sklearn_crcrf.criteria import CRITERIA
-from sklearn_crcrf.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
-from sklearn_crcrf.separate import estimator as separate
+from sklearn_crcrf.estimators.crf.solving import SOLVERS
+from sklearn_crcrf.estimators.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
+from sklearn_crcrf.estimators.separate import estimator as separate
 
 X, Y = [["the", "dog"], ["a"], ["dog", "the", "a"]], [["D", "N"], ["D"], ["N", "D", "D"]]
 SEGMENTS = [["O", "B-X"], ["O"], ["B-X", "I-X", "O"]]

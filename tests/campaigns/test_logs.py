@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from sklearn_crcrf.annotation import Log
+from sklearn_crcrf.apps.annotation import Log
 
 SKIP = {"do": "skip", "by": "ann"}
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="campaigns need Linux")

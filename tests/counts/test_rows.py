@@ -17,7 +17,7 @@ from sklearn_crcrf.counts.rows import (
     sum_rows,
 )
 from sklearn_crcrf.counts.tables import cut
-from sklearn_crcrf.empirical.estimates import smooth
+from sklearn_crcrf.estimators.empirical.estimates import smooth
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -13,8 +13,8 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from sklearn_crcrf.criteria import CRITERIA, MCEF1
+from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_f1
-from sklearn_crcrf.segments import to_segments
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 CLASSES = {

@@ -7,13 +7,13 @@ import pytest
 
 from sklearn_crcrf import CRF, EmpiricalCRF, SequenceArray
 from sklearn_crcrf import metrics as in_memory
-from sklearn_crcrf.constraints import AtMost
 from sklearn_crcrf.dask import (
     DaskEmpiricalCRF,
     segment_precision_recall_f1,
     sequence_accuracy,
     token_accuracy,
 )
+from sklearn_crcrf.labels import AtMost
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from sklearn_crcrf import (
     as_sequences,
 )
 from sklearn_crcrf.data.symbols import SymbolTable
-from sklearn_crcrf.opinion_pool import RandomAttributes
+from sklearn_crcrf.estimators.opinion_pool import RandomAttributes
 
 TRUSTED = ["sklearn_crcrf.data.graphs.GraphArray", "scipy.sparse._csr.csr_array"]
 KINDS = ["none", "types", "attributes", "CSR"]

@@ -25,7 +25,7 @@ from sklearn_crcrf import (
     as_sequences,
 )
 from sklearn_crcrf.data.csr import csr_arrays, sound_csr, stacked
-from sklearn_crcrf.opinion_pool import RandomAttributes
+from sklearn_crcrf.estimators.opinion_pool import RandomAttributes
 
 N_COLUMNS = 5
 LENGTHS = [3, 0, 2, 4]

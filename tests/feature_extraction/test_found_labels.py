@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import CRF, EmpiricalCRF, SequenceArray, StructuredPerceptron
 from sklearn_crcrf.feature_extraction import FoundLabels, text_features
-from sklearn_crcrf.segments import to_segments
+from sklearn_crcrf.labels import to_segments
 
 KINDS = ("LOC", "PER")
 

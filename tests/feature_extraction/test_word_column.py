@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.base.unwrap import tagger_of
+from sklearn_crcrf.estimators.semi_markov import SegmentFeatures, SegmentGazetteer
 from sklearn_crcrf.feature_extraction import (
     FoundLabels,
     Gazetteer,
@@ -20,7 +21,6 @@ from sklearn_crcrf.feature_extraction import (
 )
 from sklearn_crcrf.feature_extraction.word_column import column_number
 from sklearn_crcrf.model_files import load_model, save_model
-from sklearn_crcrf.semi_markov import SegmentFeatures, SegmentGazetteer
 
 TEXT = "the dog walks home a cat sleeps well birds sing now rivers run deep stones fall"
 WORDS = TEXT.split()

@@ -30,9 +30,9 @@ from sklearn_crcrf import (
 )
 from sklearn_crcrf.base import batches
 from sklearn_crcrf.criteria import CRITERIA
+from sklearn_crcrf.estimators.opinion_pool import MergedLabels
 from sklearn_crcrf.linear import corpus
 from sklearn_crcrf.model_files import load_model, save_model
-from sklearn_crcrf.opinion_pool import MergedLabels
 from sklearn_crcrf.structures import Unsupported
 
 X, Y = make_trees(40, edge_type="direction")

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_crcrf import SequenceArray
+from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_errors, segment_precision_recall_f1
 from sklearn_crcrf.metrics.errors import KINDS, match_segments
-from sklearn_crcrf.segments import to_segments
 
 CASES = {
     "right": ("B-X I-X O", "B-X I-X O", {"correct": "X"}),

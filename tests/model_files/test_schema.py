@@ -32,8 +32,8 @@ from sklearn_crcrf import (
     OpinionPoolCRF,
     SequencePipeline,
 )
-from sklearn_crcrf.crf.features import observed_features
 from sklearn_crcrf.criteria import MCE, log_loss
+from sklearn_crcrf.estimators.crf.features import observed_features
 from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.model_files.schema import UntrustedError, check_schema
 from sklearn_crcrf.model_files.trust import SCIKIT_LEARN, is_trusted, trusted_names
@@ -321,7 +321,11 @@ def test_older_protocols(protocol, tmp_path):
         {"__loader__": "PartialNode", "__module__": "functools", "__class__": "partial"},
         {"__loader__": "CachedNode", "__module__": None, "__class__": None},
         {"__loader__": "TypeNode", "__module__": "builtins", "__class__": "memoryview"},
-        {"__loader__": "DictNode", "__module__": "sklearn_crcrf.counts.hmm", "__class__": "HMM"},
+        {
+            "__loader__": "DictNode",
+            "__module__": "sklearn_crcrf.estimators.hmm",
+            "__class__": "HMM",
+        },
         {"__loader__": "ConstructorFromReduceNode", "__module__": "os", "__class__": "DirEntry"},
     ],
 )

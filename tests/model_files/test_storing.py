@@ -20,7 +20,7 @@ from sklearn_crcrf import (
     OpinionPoolCRF,
     SequenceVectorizer,
 )
-from sklearn_crcrf.opinion_pool import label_experts, random_experts
+from sklearn_crcrf.estimators.opinion_pool import label_experts, random_experts
 
 X, y = make_corpus(n_sequences=20)
 X, y = [*X, [], ["\ud800", "\0", ""]], [*y, [], ["A", "B", "C"]]

@@ -10,19 +10,19 @@ from enumerated import Enumerated
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from sklearn_crcrf.crf.problem import Problem
-from sklearn_crcrf.crf.solving import SOLVERS, Solver, check_supported, solve
 from sklearn_crcrf.criteria import CRITERIA, Criterion, log_loss, registry
-from sklearn_crcrf.linear import Corpus, Examples, corpus, correct, find
-from sklearn_crcrf.max_margin import (
+from sklearn_crcrf.estimators.crf.problem import Problem
+from sklearn_crcrf.estimators.crf.solving import SOLVERS, Solver, check_supported, solve
+from sklearn_crcrf.estimators.max_margin import (
     MarginProblem,
     exponentiated_gradient,
     frank_wolfe,
     minimal_optimisation,
     subgradient,
 )
-from sklearn_crcrf.perceptron.learning import Learned, MeanWeights
-from sklearn_crcrf.segments import roles_of
+from sklearn_crcrf.estimators.perceptron.learning import Learned, MeanWeights
+from sklearn_crcrf.labels import roles_of
+from sklearn_crcrf.linear import Corpus, Examples, corpus, correct, find
 from sklearn_crcrf.structures import (
     Chain,
     Forest,

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions, sums
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions
+from sklearn_crcrf.structures.chain import sums
 
 KERNELS = compiled("lock_step")
 kernels = for_each("kernel", KERNELS)

@@ -32,8 +32,8 @@ from sklearn_crcrf import (
     StructuredPerceptron,
 )
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.opinion_pool import MergedLabels
-from sklearn_crcrf.opinion_pool import estimator as opinion_pool_estimator
+from sklearn_crcrf.estimators.opinion_pool import MergedLabels
+from sklearn_crcrf.estimators.opinion_pool import estimator as opinion_pool_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

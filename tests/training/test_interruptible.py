@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_crcrf import BoostedCRF
-from sklearn_crcrf.boosting import steps
+from sklearn_crcrf.estimators.boosting import steps
 from sklearn_crcrf.training import interruptible
 
 
@@ -65,7 +65,7 @@ def test_boosting_does_not_wait_for_a_tree(monkeypatch):
             is_left.wait(20.0)
             return super().fit(*args, **kwargs)
 
-    monkeypatch.setattr("sklearn_crcrf.boosting.estimator.DecisionTreeRegressor", Slow)
+    monkeypatch.setattr("sklearn_crcrf.estimators.boosting.estimator.DecisionTreeRegressor", Slow)
     send_interrupt(0.3)
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_crcrf.annotation import Pool
+from sklearn_crcrf.apps.annotation import Pool
 from sklearn_crcrf.datasets import read_conll, read_conllu, read_crfsuite_items
+from sklearn_crcrf.estimators.semi_markov import SegmentGazetteer
 from sklearn_crcrf.feature_extraction.template_syntax import parse_templates
 from sklearn_crcrf.out_of_core import write_corpus
-from sklearn_crcrf.semi_markov import SegmentGazetteer
 from sklearn_crcrf.utils.lines import lines_of
 
 NO_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\u00a0"

@@ -41,9 +41,9 @@ from sklearn_crcrf import (
 )
 from sklearn_crcrf.data.symbols import SymbolTable
 from sklearn_crcrf.data.vocabulary import JoinedStrings, Vocabulary
-from sklearn_crcrf.opinion_pool import MergedLabels, RandomAttributes
-from sklearn_crcrf.segments import convert_scheme
-from sklearn_crcrf.semi_markov import SegmentFeatures, SegmentGazetteer
+from sklearn_crcrf.estimators.opinion_pool import MergedLabels, RandomAttributes
+from sklearn_crcrf.estimators.semi_markov import SegmentFeatures, SegmentGazetteer
+from sklearn_crcrf.labels import convert_scheme
 from sklearn_crcrf.utils.soundness import Array, check_sound
 
 X, y = make_corpus(n_sequences=8)

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...data.ragged import joined_ranges
-from ..linked import Linked
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Inference, Report
 from .elimination import Elimination
 from .exact import Exact, widest_of
+from .linked import Linked
 from .loopy import Loopy
 
 __all__ = ["Auto"]

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..capabilities import Unsupported
-from ..linked import Linked
 from ..scores import Pullback, ScoreGradient, Scores
+from .linked import Linked
 
 __all__ = ["Convergence", "Inference", "Report"]
 

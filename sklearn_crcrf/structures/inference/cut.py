@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from ..link_tables import LinkTables
-from ..linked import Linked
 from ..scores import Scores
 from .base import Inference
+from .link_tables import LinkTables
+from .linked import Linked
 
 __all__ = ["Cut"]
 

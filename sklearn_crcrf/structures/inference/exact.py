@@ -6,11 +6,11 @@ from ..._kernels._junction_covariances import add_junction_covariances
 from ..._kernels._junction_labels import maximise_over_junction_trees, sample_from_junction_trees
 from ..._kernels._junction_sums import add_expected_uses, sum_over_junction_trees
 from ..._kernels._junction_trees import JunctionMessages
-from ..link_tables import LinkTables
-from ..linked import Linked
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Inference
 from .elimination import Elimination
+from .link_tables import LinkTables
+from .linked import Linked
 
 __all__ = ["Exact"]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..integer_program import best_labelling
-from ..linked import Linked
+from ..programs.integer_program import best_labelling
 from ..scores import Scores
 from .base import Inference
+from .linked import Linked
 
 __all__ = ["IntegerProgram"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..._kernels._beliefs import add_link_beliefs, energies_of_links
-from ..linked import Linked
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Report
+from .linked import Linked
 from .messages import Messages
 from .propagation import Propagation
 from .slots import Slots

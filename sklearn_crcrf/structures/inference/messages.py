@@ -8,10 +8,10 @@ import numpy as np
 from ..._kernels._beliefs import log_beliefs, remove_unsupported
 from ..._kernels._graph_messages import GraphMessages
 from ..._kernels.vectorized import propagation
-from ..link_tables import LinkTables
-from ..linked import Linked
 from ..scores import AddTo, ScoreGradient, Scores
 from .base import Convergence
+from .link_tables import LinkTables
+from .linked import Linked
 from .slots import Slots
 
 __all__ = ["Messages", "Schedule"]

@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 
 from ..._kernels._beliefs import decode
-from ..linked import Linked
 from ..scores import Scores
 from .base import Inference, Report
+from .linked import Linked
 from .messages import Messages, Schedule
 
 __all__ = ["Propagation"]

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels._forest_bound import forest_bounds
-from ..linked import Linked
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Report
+from .linked import Linked
 from .messages import Messages
 from .propagation import Propagation
 from .slots import Slots

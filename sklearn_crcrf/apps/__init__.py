@@ -1,0 +1,1 @@
+"""Applications: the command line, pages in a browser, and annotation."""

@@ -1,0 +1,206 @@
+"""What a person marks in a sentence: whole segments, or a tag of every token."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...labels.segments import Segments, segments_to_labels, to_segments
+from ...labels.segments.schemes import are_segments, read_labels, scheme_of
+
+__all__ = ["Marks", "SegmentMarks", "TagMarks", "best_marks", "marks_for"]
+
+
+class Marks(ABC):
+    """How marks in a sentence become labels of its tokens, and back.
+
+    Parameters
+    ----------
+    names : iterable of str
+        What can be marked: types of segments, or tags.
+
+    Attributes
+    ----------
+    names : list of str
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.apps.annotation import SegmentMarks
+    >>> marks = SegmentMarks(["PER"])
+    >>> marks.add("LOC")
+    >>> marks.kind, marks.names, marks.blank(3)
+    ('segments', ['PER', 'LOC'], [])
+    """
+
+    kind: str
+
+    def __init__(self, names: Iterable[str]):
+        self.names = list(dict.fromkeys(names))
+
+    def add(self, name: str) -> None:
+        """Add a type of segments, or a tag."""
+        if name not in self.names:
+            self.names.append(name)
+
+    @abstractmethod
+    def read(self, labels: Sequence[str]) -> list:
+        """The marks that labels stand for."""
+
+    @abstractmethod
+    def blank(self, n_tokens: int) -> list:
+        """Marks of a sentence of which nothing is known."""
+
+    @abstractmethod
+    def write(self, marks: Any, n_tokens: int) -> list[str]:
+        """The labels of all tokens.
+
+        Raises
+        ------
+        ValueError
+            If the marks do not fit a sentence of this length, or a name is unknown.
+        """
+
+
+class TagMarks(Marks):
+    """A tag of every token.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.apps.annotation import TagMarks
+    >>> TagMarks(["D", "N"]).write(["D", "N"], 2)
+    ['D', 'N']
+    """
+
+    kind = "tags"
+
+    def read(self, labels: Sequence[str]) -> list:
+        """The labels themselves."""
+        return list(labels)
+
+    def blank(self, n_tokens: int) -> list:
+        """The first tag everywhere."""
+        return self.names[:1] * n_tokens
+
+    def write(self, marks: Any, n_tokens: int) -> list[str]:
+        """The tags of all tokens, checked."""
+        if not isinstance(marks, list) or len(marks) != n_tokens:
+            raise ValueError(f"there must be {n_tokens} tags")
+        for tag in marks:
+            _require(tag, self.names)
+        return marks
+
+
+class SegmentMarks(Marks):
+    """Segments that do not overlap, as triples of start, end and type.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Types of segments.
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.apps.annotation import SegmentMarks
+    >>> marks = SegmentMarks(["PER", "LOC"])
+    >>> marks.write([[0, 2, "PER"]], 4)
+    ['B-PER', 'I-PER', 'O', 'O']
+    >>> marks.read(["B-PER", "I-PER", "O", "O"])
+    [[0, 2, 'PER']]
+    """
+
+    kind = "segments"
+
+    def __init__(self, names: Iterable[str], scheme: str = "IOB2"):
+        super().__init__(names)
+        self.scheme = scheme
+
+    def read(self, labels: Sequence[str]) -> list:
+        """The segments of labels."""
+        found = to_segments([list(labels)], self.scheme)
+        return [
+            list(segment)
+            for segment in zip(
+                found.start.tolist(), found.end.tolist(), found.type.tolist(), strict=True
+            )
+        ]
+
+    def blank(self, n_tokens: int) -> list:
+        """No segments."""
+        return []
+
+    def write(self, marks: Any, n_tokens: int) -> list[str]:
+        """The labels of segments, checked."""
+        if not isinstance(marks, list) or not all(_is_segment(mark, n_tokens) for mark in marks):
+            raise ValueError(
+                "a segment is a list of its start, end and type, with "
+                f"0 <= start < end <= {n_tokens}"
+            )
+        for *_, name in marks:
+            _require(name, self.names)
+        start, end = np.array([mark[:2] for mark in marks], dtype=np.int64).reshape(-1, 2).T
+        kind = np.array([mark[2] for mark in marks], dtype=object)
+        segments = Segments(np.zeros(len(marks), dtype=np.int64), start, end, kind)
+        return segments_to_labels(segments, [n_tokens], self.scheme).data.tolist()
+
+
+def best_marks(marks: Marks, paths: Iterable[tuple[Sequence[str], float]]) -> list[dict[str, Any]]:
+    """The marks that labellings stand for, the most probable first.
+
+    Labellings that break a scheme stand for the marks of another labelling; their probabilities are
+    added.
+
+    Parameters
+    ----------
+    marks : Marks
+    paths : iterable of (labels, probability)
+
+    Returns
+    -------
+    list of dict
+        With the keys "marks" and "share".
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for labels, share in paths:
+        one = found.setdefault(repr(read := marks.read(labels)), {"marks": read, "share": 0.0})
+        one["share"] += float(share)
+    return sorted(found.values(), key=lambda one: -one["share"])
+
+
+def marks_for(labels: Iterable[str]) -> Marks:
+    """How labels of a model or a text are marked.
+
+    Parameters
+    ----------
+    labels : iterable of str
+
+    Returns
+    -------
+    SegmentMarks or TagMarks
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.apps.annotation import marks_for
+    >>> marks_for(["O", "B-PER", "I-PER"]).names, marks_for(["DET", "NOUN"]).names
+    (['PER'], ['DET', 'NOUN'])
+    """
+    labels = list(labels)
+    if not are_segments(labels):
+        return TagMarks(labels)
+    scheme = scheme_of(labels)
+    return SegmentMarks(filter(None, read_labels(labels, scheme).types.tolist()), scheme)
+
+
+def _is_segment(mark: Any, n_tokens: int) -> bool:
+    return (
+        isinstance(mark, list)
+        and len(mark) == 3
+        and all(isinstance(place, int) and not isinstance(place, bool) for place in mark[:2])
+        and 0 <= mark[0] < mark[1] <= n_tokens
+    )
+
+
+def _require(name: Any, names: Sequence[str]) -> None:
+    if name not in names:
+        raise ValueError(f"{name!r} is not among the names {', '.join(names)}")

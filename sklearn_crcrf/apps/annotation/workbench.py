@@ -1,0 +1,273 @@
+"""Sentences handed out to people, their labels logged, and learned at once."""
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ...estimators.empirical import EmpiricalCRF
+from .agreement import Agreement
+from .annotations import Annotation, Annotations, Change
+from .learner import Learner
+from .log import Log
+from .marks import Marks
+from .order import Order
+from .pool import Pool
+from .proposals import proposals
+from .worker import Worker
+
+__all__ = ["Workbench"]
+
+# Seconds for which a person waits at most for the model to learn the last sentence.
+HASTE = 0.05
+# Scores of tokens and labels above which a sentence has no alternatives, which would take seconds.
+MAX_SCORES = 500_000
+
+
+class Workbench:
+    """Hands out sentences, logs what people say of them, and learns it immediately.
+
+    All methods may be called by several threads. Nothing is acknowledged before it is on disk.
+
+    Parameters
+    ----------
+    pool : Pool
+    log : Log
+        Its entries are taken up.
+    marks : Marks
+    start : EmpiricalCRF, default=None
+        A fitted model to start from, or one that is not fitted; by default
+        ``EmpiricalCRF()``. It does not change. If the pool has gold labels, it is not fitted.
+    measure : {"entropy", "margin"} or None, default="entropy"
+        How doubt is measured; None keeps the order of the text. Sentences with gold labels are
+        ordered by suspicion, unless it is None.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_crcrf.apps.annotation import Log, Pool, TagMarks, Workbench
+    >>> pool = Pool.of_lines(["the dog walks", "a cat sleeps", "the cat walks"])
+    >>> with TemporaryDirectory() as folder, Log(Path(folder, "log.jsonl")) as log:
+    ...     with Workbench(pool, log, TagMarks(["D", "N", "V"])) as bench:
+    ...         _ = bench.accept("ann", 0, ["D", "N", "V"])
+    ...         _ = bench.accept("ann", 1, ["D", "N", "V"])
+    ...         bench.settle()
+    ...         bench.view(2)["labellings"][0]["marks"]
+    ['D', 'N', 'V']
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        log: Log,
+        marks: Marks,
+        start: EmpiricalCRF | None = None,
+        measure: str | None = "entropy",
+    ):
+        self.pool, self.marks, self._log, self._measure = pool, marks, log, measure
+        self.annotations = Annotations(sentences=pool.sentences)
+        self.agreement = Agreement()
+        self.order = Order(pool.sentences)
+        self._lock = threading.RLock()
+        start = EmpiricalCRF() if start is None else start
+        if pool.gold is not None:
+            start = start.fit(list(pool.sentences), list(pool.gold))
+        learner = Learner(start, pool.gold)
+        for number, entry in enumerate(log.entries):
+            change = self._take_up(entry)
+            if change.after is not None:
+                self._require_marks(number, change.after)
+        learner.take([Change(None, annotation) for annotation in self.annotations.standing])
+        self._worker = Worker(learner, pool, self.order, measure)
+        self._worker.start()
+
+    def __enter__(self) -> "Workbench":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the thread that learns."""
+        self._worker.close()
+
+    @property
+    def model(self) -> EmpiricalCRF | None:
+        """The latest model; None as long as nothing was learned."""
+        return self._worker.model
+
+    def settle(self) -> None:
+        """Wait until all is learned, and the sentences that wait are in their new order."""
+        self._worker.settle()
+
+    def state(self) -> dict[str, Any]:
+        """What can be marked, and how far the work is."""
+        with self._lock:
+            return {
+                "kind": self.marks.kind,
+                "names": list(self.marks.names),
+                "separator": self.pool.separator,
+                "total": len(self.pool.sentences),
+                "accepted": len(self.annotations.standing),
+                "waiting": self.order.n_waiting,
+                "flagged": self.annotations.marked("flag"),
+                "conflicts": sorted(self.annotations.conflicts),
+                "checks_gold": self.pool.gold is not None,
+                "curve": _thinned(self.agreement.curve),
+            }
+
+    def next(self, by: str) -> dict[str, Any] | None:
+        """Hand out the next sentence to a person; None if none waits."""
+        self._worker.wait(HASTE)
+        with self._lock:
+            sentence = self.order.hand_out(by, is_diverse=self._measure is not None)
+        return None if sentence is None else self.view(sentence)
+
+    def open(self, by: str, sentence: int) -> dict[str, Any]:
+        """Hand out a certain sentence, also one that was accepted."""
+        with self._lock:
+            self._require(sentence)
+            self.order.take(by, sentence)
+        return self.view(sentence)
+
+    def accept(self, by: str, sentence: int, marks: list) -> dict[str, Any]:
+        """Log and learn the marks of a sentence.
+
+        Returns
+        -------
+        dict
+            "conflict": the marks that another person had given to it, or None.
+
+        Raises
+        ------
+        ValueError
+            If the marks do not fit the sentence.
+        OSError
+            If the log cannot be written; then nothing has changed.
+        """
+        self._require(sentence)
+        tokens = self.pool.sentences[sentence]
+        labels = self.marks.write(marks, len(tokens))
+        model = self.model
+        predicted = None if model is None else list(model.predict([tokens])[0])
+        entry = {"do": "accept", "sentence": sentence, "tokens": tokens, "labels": labels}
+        with self._lock:
+            before = self.annotations.of(sentence)
+            self._write({**entry, "predicted": predicted, "by": by})
+        if before is None or before.by == by or list(before.labels) == labels:
+            return {"conflict": None}
+        return {"conflict": self._said(before)}
+
+    def skip(self, by: str, sentence: int) -> None:
+        """Log that a person skips a sentence: it is not handed out again."""
+        self._require(sentence)
+        self._write({"do": "skip", "sentence": sentence, "by": by})
+
+    def flag(self, by: str, sentence: int) -> None:
+        """Log that a sentence needs to be looked at by somebody else."""
+        self._require(sentence)
+        self._write({"do": "flag", "sentence": sentence, "by": by})
+
+    def undo(self, by: str) -> int | None:
+        """Undo the last act of a person; return its sentence, None if there was no act."""
+        with self._lock:
+            last = self.annotations.last_act(by)
+            if last is None:
+                return None
+            sentence = self.annotations.sentence_of(last)
+            self._write({"do": "undo", "entry": last, "by": by})
+            self.order.take(by, sentence)
+        self._worker.wait(HASTE)
+        return sentence
+
+    def add_name(self, by: str, name: str) -> None:
+        """Add a type of segments, or a tag."""
+        with self._lock:
+            if name in self.marks.names:
+                raise ValueError(f"the label {name!r} is known")
+            self._write({"do": "label", "name": name, "by": by})
+
+    def search(self, text: str, among: range | None = None) -> list[dict[str, Any]]:
+        """The first sentences, of all or among some, that have a text."""
+        found = self.pool.search(text, among=among)
+        return [
+            {
+                "sentence": i,
+                "text": self.pool.separator.join(self.pool.sentences[i]),
+                "is_accepted": self.annotations.of(i) is not None,
+            }
+            for i in found
+        ]
+
+    def view(self, sentence: int) -> dict[str, Any]:
+        """A sentence with all that is known of it.
+
+        Returns
+        -------
+        dict
+            "labellings" are the best ones, as marks with their probabilities; "likeliest" the
+            labels of each token; "accepted" what a person said, "gold" the labels to be checked.
+        """
+        tokens, annotation = self.pool.sentences[sentence], self.annotations.of(sentence)
+        gold = None if self.pool.gold is None else self.marks.read(self.pool.gold[sentence])
+        return {
+            "sentence": sentence,
+            "tokens": tokens,
+            **self._proposal(tokens),
+            "gold": gold,
+            "accepted": None if annotation is None else self._said(annotation),
+            "flagged": self.annotations.is_marked("flag", sentence),
+        }
+
+    def _proposal(self, tokens: list[str]) -> dict[str, Any]:
+        model = self.model  # which may be replaced at any time
+        if model is not None and len(tokens) * len(model.classes_) <= MAX_SCORES:
+            return proposals(model, [tokens], self.marks)[0]
+        marks, share = self.marks.blank(len(tokens)), 0.0
+        if model is not None:
+            marks = self.marks.read(model.predict([tokens])[0])
+            share = float(model.confidence([tokens])[0])
+        return {"labellings": [{"marks": marks, "share": share}], "likeliest": [[] for _ in tokens]}
+
+    def _said(self, annotation: Annotation) -> dict[str, Any]:
+        return {"by": annotation.by, "marks": self.marks.read(annotation.labels)}
+
+    def _require_marks(self, number: int, annotation: Annotation) -> None:
+        """Raise ValueError unless the labels of an entry can be shown as marks."""
+        try:
+            self.marks.read(annotation.labels)
+        except ValueError as error:
+            raise ValueError(f"entry {number} of the log: {error}") from error
+
+    def _require(self, sentence: Any) -> None:
+        if not isinstance(sentence, int) or not 0 <= sentence < len(self.pool.sentences):
+            raise ValueError(f"there is no sentence {sentence!r}")
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        """Log an entry, then take it up and have it learned."""
+        with self._lock:
+            entry = {**entry, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+            self.annotations.check(entry)
+            change = self._take_up(self._log.append(entry))
+            self._worker.give(change)
+
+    def _take_up(self, entry: dict[str, Any]) -> Change:
+        change = self.annotations.apply(entry)
+        if entry["do"] == "label":
+            self.marks.add(entry["name"])
+            return change
+        is_undo = entry["do"] == "undo"
+        sentence = self.annotations.sentence_of(entry["entry"]) if is_undo else entry["sentence"]
+        is_done = self.annotations.of(sentence) is not None
+        is_done |= any(self.annotations.is_marked(mark, sentence) for mark in ("skip", "flag"))
+        self.order.set_done(sentence, is_done)
+        if entry["do"] == "accept" and entry.get("predicted") is not None:
+            self.agreement.add(entry["predicted"], entry["labels"])
+        return change
+
+
+def _thinned(curve: Sequence[float], n: int = 200) -> list[float]:
+    """At most about n points of a curve, with its last one."""
+    step = max(1, len(curve) // n)
+    return [round(value, 4) for value in curve[::-1][::step][::-1]]

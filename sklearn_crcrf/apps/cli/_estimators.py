@@ -1,0 +1,142 @@
+"""Estimators and their parameters by name."""
+
+import argparse
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
+
+import sklearn_crcrf
+
+from ... import EmpiricalCRF, TemplateFeatures
+from ...criteria import CRITERIA
+from ...utils.unpacking import read_text
+from ._text import ITEMS
+
+__all__ = ["ESTIMATORS", "add_options", "given_options", "make_estimator"]
+
+NAMES = ("--estimator", "--set", "--template", "--syntax")
+
+
+def _estimators() -> dict[str, Callable[..., BaseEstimator]]:
+    """All classifiers that take words and no other estimators, and presets of them."""
+    named = {name: getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__}
+    found = {name: it for name, it in named.items() if hasattr(it, "predict") and not _needs(it)}
+    found = {name: it for name, it in found.items() if it().__sklearn_tags__().input_tags.dict}
+    presets = {"ecrn": EmpiricalCRF.ecrn, "maxent": EmpiricalCRF.maxent}
+    return found | {f"EmpiricalCRF.{name}": preset for name, preset in presets.items()}
+
+
+def _needs(estimator: type) -> bool:
+    """Whether an estimator has required parameters."""
+    parameters = inspect.signature(estimator).parameters.values()
+    return any(p.default is p.empty for p in parameters)
+
+
+ESTIMATORS = _estimators()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose the estimator."""
+    group = parser.add_argument_group("estimator")
+    group.add_argument(
+        "--estimator",
+        metavar="NAME",
+        help=f"{', '.join(ESTIMATORS)}; default: EmpiricalCRF, CRF with a template, "
+        "or CRFsuiteCRF with --format crfsuite",
+    )
+    group.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        nargs="+",
+        action="extend",
+        help="parameters, such as sigma=2 criterion=mce; values are as in Python, or strings",
+    )
+    group.add_argument(
+        "-t", "--template", metavar="TEMPLATE", help="file of attributes, of CRF++ or Wapiti"
+    )
+    group.add_argument(
+        "--syntax", choices=["crf++", "wapiti"], help="language of the template; default: crf++"
+    )
+
+
+def given_options(options: argparse.Namespace) -> list[str]:
+    """Names of the options that were given."""
+    return [name for name in NAMES if getattr(options, name[2:]) is not None]
+
+
+def make_estimator(options: argparse.Namespace) -> BaseEstimator:
+    """The estimator that the options describe.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown; the message lists the choices.
+    """
+    if options.syntax and not options.template:
+        raise ValueError("--syntax needs --template")
+    if options.columns == ITEMS and options.template:
+        raise ValueError("--template needs columns, not --format crfsuite")
+    usual = "CRFsuiteCRF" if options.columns == ITEMS else "EmpiricalCRF"
+    name = options.estimator or ("CRF" if options.template else usual)
+    by_lower_case = {known.lower(): known for known in ESTIMATORS}
+    if name.lower() not in by_lower_case:
+        raise ValueError(f"there is no estimator {name!r}; there are {', '.join(ESTIMATORS)}")
+    name = by_lower_case[name.lower()]
+    estimator = ESTIMATORS[name]()
+    given = dict(_assignment(text) for text in options.set or ())
+    if not options.template:
+        return _with(estimator, given)
+    features = _features(options.template, options.syntax or "crf++", options.encoding)
+    edges = features.edge_columns
+    if edges and "edge_columns" not in estimator.get_params():
+        raise ValueError(
+            f"{name} has no transitions that depend on attributes, but the template describes "
+            f"{', '.join(edges)}; --estimator CRF has"
+        )
+    if edges:
+        given.setdefault("edge_columns", edges)
+    return make_pipeline(features, _with(estimator, given))
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ValueError(f"--set takes NAME=VALUE, got {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, {"inf": float("inf")}.get(value, value)
+
+
+def _with(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
+    """The estimator with these parameters; ``criterion__...`` are parameters of its criterion."""
+    of_parts = {name: given[name] for name in given if "__" in name}
+    _set(estimator, {name: given[name] for name in given if "__" not in name})
+    criterion = CRITERIA.get(str(getattr(estimator, "criterion", None)))
+    if of_parts and criterion is not None:
+        estimator.set_params(criterion=clone(criterion))
+    return _set(estimator, of_parts)
+
+
+def _set(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
+    choices = estimator.get_params()
+    for name in given:
+        if name not in choices:
+            raise ValueError(
+                f"{type(estimator).__name__} has no parameter {name!r}; it has "
+                f"{', '.join(sorted(choices))}"
+            )
+    return estimator.set_params(**given)
+
+
+def _features(path: str, syntax: str, encoding: str) -> TemplateFeatures:
+    try:
+        features = TemplateFeatures(read_text(path, encoding), syntax=syntax)
+        features.edge_columns  # noqa: B018, it reads the template
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return features

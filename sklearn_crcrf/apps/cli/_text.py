@@ -1,0 +1,427 @@
+"""Text in columns, from files or standard input, to files or standard output."""
+
+import argparse
+import codecs
+import errno
+import gzip
+import io
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import IO, Any, NamedTuple
+
+from ...datasets import read_crfsuite_items
+from ...datasets.columns import (
+    SPACES,
+    TABS,
+    Reading,
+    Rows,
+    check_separator,
+    checked_columns,
+    is_conllu,
+)
+from ...utils.lines import lines_of
+from ...utils.replacing import check_replaceable, replacing
+from ...utils.unpacking import MAX_BYTES, read_limited, unpack
+from ...utils.unpacking import read_text as read_any_text
+from ._numbers import positive
+
+__all__ = [
+    "ITEMS",
+    "KNOWN",
+    "UNKNOWN",
+    "Content",
+    "Source",
+    "Text",
+    "add_column_names",
+    "add_columns",
+    "add_file",
+    "add_max_bytes",
+    "add_reading",
+    "check_labelled",
+    "check_output",
+    "columns_of",
+    "listed",
+    "open_output",
+    "read_content",
+    "read_lines",
+    "read_source",
+    "read_text",
+    "reading_of",
+    "text_of",
+]
+
+STANDARD = "-"
+UTF8 = "utf-8"
+KNOWN, UNKNOWN, ALTERNATIVE = "known", "_", "|"
+# The columns of the data files of CRFsuite: a label, and any number of attributes.
+ITEMS: list[str | None] = ["label", "*"]
+# FORM and UPOS of the ten columns of CoNLL-U.
+CONLLU_COLUMNS: list[str | None] = [None, "word", None, "label", *[None] * 6]
+# Maximum number of columns that nobody has named.
+MOST_COLUMNS = 1_000
+Columns = Sequence[str | None]
+
+
+class Content(NamedTuple):
+    """The unpacked content of a file, and its name for messages."""
+
+    name: str
+    data: bytes
+
+
+class Source(NamedTuple):
+    """The lines of a file, its name for messages, and how to find the rows of tokens.
+
+    ``is_given`` says whether the separator of columns was asked for, or else found in the file.
+    """
+
+    name: str
+    lines: list[str]
+    reading: Reading
+    is_given: bool
+
+    def rows(self, sep: str | None = None) -> Rows:
+        """The rows of tokens; with another separator than is given."""
+        reading = self.reading if sep is None else self.reading._replace(sep=sep)
+        return reading.rows(self.lines)
+
+
+class Text(NamedTuple):
+    """The tokens and labels of a file.
+
+    Parameters
+    ----------
+    X : list of sequences of str or dict
+    y : list of sequences of str, or None
+    known : list of sequences, or None
+        Known labels: None for unknown, a label, or a set of possible labels.
+    columns : list of str or None
+        The columns of the file; None for a column that was left out.
+    rows : Rows, optional
+        The rows that it was read from, of a file in columns.
+    separator : str, optional
+        What separates columns, if it is to be remembered.
+    """
+
+    X: list
+    y: Any
+    known: list | None
+    columns: list[str | None]
+    rows: Rows | None = None
+    separator: str | None = None
+
+    def place(self, sequence: int, position: int) -> str:
+        """Where a token is, in words."""
+        if self.rows is None:
+            return f"sequence {sequence}, position {position}"
+        return f"line {self.rows.number(self.rows.bounds[sequence] + position)}"
+
+
+def add_file(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the argument FILE."""
+    text = f"{help}; may be gzip-compressed; standard input if left out or -"
+    parser.add_argument("file", metavar="FILE", nargs="?", default=STANDARD, help=text)
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how files are read."""
+    add_max_bytes(parser)
+    parser.add_argument(
+        "--encoding",
+        type=_encoding,
+        metavar="NAME",
+        default=UTF8,
+        help="encoding of the files of text that are read and written; default: utf-8",
+    )
+
+
+def _encoding(name: str) -> str:
+    try:
+        "".encode(name)  # raises an error for what is not an encoding of text
+        return codecs.lookup(name).name
+    except LookupError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_max_bytes(parser: argparse.ArgumentParser) -> None:
+    """Add the option --max-bytes."""
+    text = f"maximum number of bytes of an unpacked file; default: {MAX_BYTES}"
+    parser.add_argument("--max-bytes", type=positive, metavar="N", default=MAX_BYTES, help=text)
+
+
+def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the options --columns, --format, --sep and --comment."""
+    add_column_names(parser, help)
+    parser.add_argument(
+        "--format",
+        choices=["columns", "conllu", "crfsuite"],
+        action=_Format,
+        help="crfsuite: each line has a label and then attributes, as in the data of CRFsuite; "
+        "conllu: the ten columns of CoNLL-U, of which FORM is the word and UPOS the label unless "
+        "--columns names others; default: columns, the label last, or as in training",
+    )
+    parser.add_argument(
+        "--sep",
+        type=_separator,
+        metavar="tab|space|CHARACTER",
+        help="what separates columns: tab, so that words may hold spaces; space, any run of spaces "
+        "and tabs; or a character. Default: tab if every line has one, else space; a model "
+        "remembers it",
+    )
+    parser.add_argument(
+        "--comment",
+        metavar="PREFIX",
+        action="append",
+        help="leave out lines that begin with PREFIX; may be repeated, and '' leaves out none. "
+        "Default: lines that begin with the column # before a sequence, if they do not look like "
+        "tokens. Without '', lines of -DOCSTART- are left out too",
+    )
+
+
+def add_column_names(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the option --columns."""
+    parser.add_argument("--columns", type=_column_names, metavar="word,pos,label", help=help)
+
+
+class _Format(argparse.Action):
+    """A format of files, as columns."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        if values == "crfsuite":
+            namespace.columns = ITEMS
+        elif values == "conllu" and namespace.columns is None:
+            namespace.columns = CONLLU_COLUMNS
+
+
+def _column_names(text: str) -> list[str | None]:
+    return [None if name == "_" else name for name in text.split(",")]
+
+
+def _separator(text: str) -> str:
+    sep = {"\\t": TABS, "\t": TABS, " ": SPACES}.get(text, text)
+    try:
+        check_separator(sep, (TABS, SPACES))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return sep
+
+
+def reading_of(options: argparse.Namespace) -> Reading:
+    """How the options say that files are read."""
+    comment = getattr(options, "comment", None)
+    prefixes = None if comment is None else tuple(filter(None, comment))
+    return Reading(getattr(options, "sep", None), prefixes, conventions=prefixes != ())
+
+
+def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> Content:
+    """Read all of a file, or of standard input, whose name is "-".
+
+    What is returned is in UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If it is compressed and damaged, or too large, or not in this encoding.
+    """
+    with _opened(path) as (name, file), _naming(name):
+        data = unpack(read_limited(file, max_bytes), max_bytes)
+        return Content(name, data if encoding == UTF8 else data.decode(encoding).encode(UTF8))
+
+
+def read_lines(path: str, options: argparse.Namespace) -> tuple[str, list[str]]:
+    """The name of a file of text, for messages, and its lines; see :func:`read_content`."""
+    encoding = getattr(options, "encoding", UTF8)
+    with _opened(path) as (name, file), _naming(name):
+        text = read_any_text(file, encoding, options.max_bytes)
+        lines = lines_of(text)
+        check_no_nul(lines)
+        return name, lines
+
+
+def check_no_nul(lines: Sequence[str]) -> None:
+    """Raise ValueError if there is a NUL character, which text in another encoding may have."""
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise ValueError(
+                f"line {number} holds a NUL character: this is not text, or --encoding must name "
+                "its encoding, such as utf-16-le"
+            )
+
+
+def read_source(path: str, options: argparse.Namespace) -> Source:
+    """Read all lines of a file of text; see :func:`read_content`."""
+    reading = reading_of(options)
+    return Source(*read_lines(path, options), reading, reading.sep is not None)
+
+
+def read_text(source: Source, columns: Columns | None, labelled: bool = False) -> Text:
+    """Read the tokens and labels of a file of columns.
+
+    Parameters
+    ----------
+    source : Source
+    columns : sequence of str or None, optional
+        By default the first column is the word, and the last the label. A column "known" holds
+        known labels.
+    labelled : bool
+        Whether there must be tokens and labels.
+
+    Returns
+    -------
+    Text
+
+    Raises
+    ------
+    ValueError
+        If the text is not in columns; the message names the file and the line.
+    """
+    if columns is not None and list(columns) == ITEMS:
+        with _naming(source.name):
+            items = read_crfsuite_items(io.StringIO("\n".join(source.lines)), max_bytes=None)
+            text = Text(*items, None, ITEMS)
+    else:
+        text = text_of(source, source.rows(), columns)
+    if labelled:
+        check_labelled(text, source.name)
+    return text
+
+
+def check_labelled(text: Text, name: str) -> None:
+    """Raise ValueError unless there are tokens and a column of labels."""
+    if not text.X:
+        raise ValueError(f"{name}: there are no tokens")
+    if text.y is None:
+        by = "" if text.rows is None else f", separated by {text.rows.separated_by},"
+        raise ValueError(
+            f"{name}: there are no labels; the columns{by} are: {listed(text.columns)}"
+        )
+
+
+def text_of(source: Source, rows: Rows, columns: Columns | None) -> Text:
+    """The tokens and labels in rows; parameters and errors as of :func:`read_text`."""
+    names = columns_of(source, rows) if columns is None else list(columns)
+    try:
+        X, y = rows.sequences(checked_columns(names, rows.width))
+    except ValueError as error:
+        told = columns is not None and "columns" in str(error)
+        hint = f" ({listed(names)}; see --columns)" if told else ""
+        if "expected" in str(error):
+            only = "one token per line; " if len(names) == 1 else ""
+            by = f"columns are separated by {rows.separated_by}"
+            hint += f"; {only}{by}, see --sep and --comment"
+        raise ValueError(f"{source.name}: {error}{hint}") from error
+    holds_spaces = any(" " in row for row in rows.tokens)
+    separator = rows.sep if source.is_given or (rows.sep == TABS and holds_spaces) else None
+    text = Text(X, y, None, names, rows, separator)
+    return _without_known(text) if KNOWN in names else text
+
+
+def columns_of(source: Source, rows: Rows) -> list[str | None]:
+    """The columns of a file that nobody has named."""
+    if not is_conllu(rows):
+        if rows.width > MOST_COLUMNS:
+            raise ValueError(
+                f"{source.name}: line {rows.number(0)} has {rows.width:,} columns: write one token "
+                "per line, with an empty line between sequences; or name the columns by --columns"
+            )
+        return checked_columns(None, rows.width)
+    warnings.warn(
+        f"{source.name} is read as CoNLL-U: the word is FORM, and the label is UPOS; --columns "
+        f"{listed(CONLLU_COLUMNS, ',')} names others",
+        stacklevel=2,
+    )
+    return CONLLU_COLUMNS
+
+
+def listed(columns: Columns, joined: str = ", ") -> str:
+    """The names of columns, as --columns takes them."""
+    return joined.join(name or "_" for name in columns)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """The name of a file for messages, and the file, or standard input."""
+    if path != STANDARD:
+        with open(path, "rb") as file:
+            yield path, file
+        return
+    if sys.stdin.isatty():
+        print("one token and its columns per line; Ctrl-D ends it", file=sys.stderr, flush=True)
+    yield "standard input", sys.stdin.buffer
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Name the file in the message of a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _without_known(text: Text) -> Text:
+    names = [name for name in text.columns if name not in (None, "label", KNOWN)]
+    if not names:
+        raise ValueError("--columns must name a column besides 'known' and 'label'")
+    known = [[_allowed(token[KNOWN]) for token in sequence] for sequence in text.X]
+    if len(names) == 1:
+        X = [[token[names[0]] for token in sequence] for sequence in text.X]
+    else:
+        X = [[{name: token[name] for name in names} for token in sequence] for sequence in text.X]
+    return text._replace(X=X, known=known)
+
+
+def _allowed(text: str) -> Any:
+    if text == UNKNOWN:
+        return None
+    return set(text.split(ALTERNATIVE)) if ALTERNATIVE in text else text
+
+
+def check_output(path: str) -> None:
+    """Check that a file can be written, before long work whose result would be lost.
+
+    Raises
+    ------
+    ValueError
+        If the path is something other than a regular file.
+    OSError
+        If the file cannot be written; the error names it.
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder}", path)
+    try:
+        check_replaceable(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+
+
+@contextmanager
+def open_output(path: str, encoding: str = UTF8) -> Iterator[IO[str]]:
+    """A stream to write text to; a file is created or replaced only once all is written.
+
+    An existing path that is not a file, such as a device or a pipe, is written to directly.
+    """
+    if path == STANDARD:
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding=encoding, newline="\n")
+        yield sys.stdout
+        return
+    is_special = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+    if not is_special:
+        check_output(path)
+    with open(path, "wb") if is_special else replacing(path) as file, _packing(file, path) as data:
+        text = io.TextIOWrapper(data, encoding=encoding, newline="\n")
+        yield text
+        text.flush()
+
+
+def _packing(file: IO[bytes], path: str) -> AbstractContextManager[Any]:
+    """A stream that compresses if the path ends in ".gz"; it leaves the file open."""
+    return gzip.GzipFile("", "wb", fileobj=file) if path.endswith(".gz") else nullcontext(file)

@@ -1,0 +1,88 @@
+"""The command convert."""
+
+import argparse
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...estimators.crfsuite import CRFsuiteCRF
+from ...estimators.crfsuite.binary_model import MAGIC
+from ...feature_extraction import SequenceVectorizer
+from ...model_files import require_skops, save_model
+from ...model_files.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
+from ...model_files.conversion.crfpp import BINARY
+from ._text import Content, add_column_names, add_file, check_output, read_content
+
+__all__ = ["add_arguments", "run"]
+
+READERS: dict[str, Callable[..., Any]] = {
+    "crfsuite": read_crfsuite_model,
+    "crfsuite-dump": read_crfsuite_dump,
+    "crf++": read_crfpp_model,
+}
+WAPITI = b"#mdl#"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    add_file(parser, "a model of CRFsuite, its dump, or a text that crf_learn -t wrote")
+    parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
+    parser.add_argument("--format", choices=READERS, help="default: detected")
+    add_column_names(parser, "names of the columns of the files to label, as for train")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read a model of another program, and write a model."""
+    require_skops()
+    check_output(options.model)
+    source = read_content(options.file, options.max_bytes, options.encoding)
+    read = READERS[options.format or _format_of(source)]
+    try:
+        estimator = read(io.BytesIO(source.data), max_bytes=options.max_bytes)
+    except ValueError as error:
+        raise ValueError(f"{source.name}: {error}") from error
+    if isinstance(estimator, CRFsuiteCRF):
+        _check_columns(estimator.vectorizer_, options.columns)
+    save_model(estimator, options.model, options.columns)
+
+
+def _check_columns(vectorizer: SequenceVectorizer, columns: list[str | None] | None) -> None:
+    """Compare attributes with the columns of the files to label, whose names are their keys.
+
+    Raises ValueError if the columns make none of the attributes, and warns if they make only some.
+    Without names of columns, every attribute that has a key may be made by a column.
+    """
+    names = vectorizer.vocabulary_.symbols
+    keys = [name.partition(vectorizer.separator)[0] for name in names]
+    if columns is None:
+        others = [name for name, key in zip(names, keys, strict=True) if name == key]
+    else:
+        others = [name for name, key in zip(names, keys, strict=True) if key not in columns]
+    if not others:
+        return
+    shown = ", ".join(others[:5]) + ", ..." * (len(others) > 5)
+    if columns is not None and len(others) == len(names):
+        raise ValueError(
+            f"--columns: none of the columns makes an attribute of the model; its attributes are "
+            f"{shown}, and a column makes attributes like {columns[0]}{vectorizer.separator}..."
+        )
+    share = f"{len(others) / len(names):.1%}"
+    text = f"no column of a file makes {share} of the attributes of the model: {shown}"
+    warnings.warn(text, stacklevel=2)
+
+
+def _format_of(source: Content) -> str:
+    start = source.data.lstrip()
+    if start.startswith(MAGIC):
+        return "crfsuite"
+    if start.startswith(b"FILEHEADER"):
+        return "crfsuite-dump"
+    if start.startswith((b"version:", BINARY[0])):
+        return "crf++"
+    if start.startswith(WAPITI):
+        raise ValueError(
+            f"{source.name} is a model of Wapiti, which is not read: train with its patterns, by "
+            "train --template PATTERNS --syntax wapiti"
+        )
+    raise ValueError(f"{source.name} is neither a model of CRFsuite nor a text model of CRF++")

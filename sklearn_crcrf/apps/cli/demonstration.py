@@ -1,0 +1,56 @@
+"""The command demo: made-up postal addresses."""
+
+import argparse
+import time
+from collections.abc import Iterator
+
+from ...datasets import make_addresses
+from ...estimators.empirical import EmpiricalCRF
+from .evaluation import evaluate, print_accuracy, size
+
+__all__ = ["add_arguments", "run"]
+
+OWN_DATA = """\
+The same on your own text, one word and its label per line, a blank line between sequences:
+
+  python -m sklearn_crcrf evaluate FILE               how accurate it is
+  python -m sklearn_crcrf train FILE --model MODEL    train, and write a model
+  python -m sklearn_crcrf tag FILE --model MODEL      label a file of words
+
+Model files need skops: pip install "sklearn-crcrf[cli]"; --help tells the rest."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add nothing: the command has no arguments of its own."""
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train on addresses, and print the accuracy and a labelled address."""
+    X, y = make_addresses(3000, random_state=0)
+    labels = {label for line in y for label in line}
+    n_tokens = sum(map(len, X))
+    print(f"Made-up postal addresses: {len(X):,} lines, {n_tokens:,} tokens, {len(labels)} labels")
+    start = time.perf_counter()
+    crf = EmpiricalCRF().fit(X[:2000], y[:2000])
+    print(f"\ntrained on {size(X[:2000])} in {time.perf_counter() - start:.2f} s")
+    result = evaluate(crf, X[2000:], y[2000:])
+    print(f"labelled   {size(X[2000:])} in {result.seconds:.2f} s\n")
+    print_accuracy(result)
+    print("\nThe first held-out line (* never seen in training):\n")
+    known = crf.known_tokens(X[2000:2001])[0]
+    words = [word if seen else word + "*" for word, seen in zip(X[2000], known, strict=True)]
+    print("\n".join(_aligned(words, result.predicted[0])))
+    print(f"\n{OWN_DATA}")
+
+
+def _aligned(tokens: list[str], labels: list[str], width: int = 80) -> Iterator[str]:
+    """Lines of tokens, each above its label, wrapped at a width."""
+    above, below = "", ""
+    for token, label in zip(tokens, labels, strict=True):
+        size = max(len(token), len(label))
+        if len(above) + size >= width:
+            yield f"{above.rstrip()}\n{below.rstrip()}\n"
+            above, below = "", ""
+        above += f"  {token:<{size}}"
+        below += f"  {label:<{size}}"
+    yield f"{above.rstrip()}\n{below.rstrip()}"

@@ -1,0 +1,30 @@
+"""The command serve."""
+
+import argparse
+
+from ..web import tagging_app
+from . import _listening
+from ._text import add_max_bytes
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
+    add_max_bytes(parser)
+    _listening.add_options(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Open the page."""
+    from ...model_files import load_model
+
+    estimator, columns = load_model(options.model, options.max_bytes)
+    observed = [name for name in columns or () if name not in (None, "label")]
+    if len(observed) > 1:
+        raise ValueError(
+            f"{options.model}: serve labels plain words, but the model needs the columns "
+            f"{', '.join(map(str, observed))}"
+        )
+    _listening.listen(tagging_app(estimator), options)

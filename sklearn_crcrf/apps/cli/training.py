@@ -1,0 +1,132 @@
+"""The command train."""
+
+import argparse
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from ...base.unwrap import steps_of
+from ...model_files import require_skops, save_model
+from ...utils import interruption
+from . import _estimators, _progress
+from ._files import add_files, check_trainable, files_of, read_texts
+from ._out_of_core import add_out_of_core, fit_out_of_core
+from ._text import Text, add_columns, check_output
+
+__all__ = ["Interrupts", "add_arguments", "fit", "noting_interrupts", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    add_files(parser, "text with labels")
+    add_out_of_core(parser)
+    parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
+    add_columns(
+        parser,
+        "names of the columns of the file; 'label' is the one to predict, '_' leaves a column out. "
+        "Default: the last column is the label; the words are found among the others",
+    )
+    parser.add_argument(
+        "--compact",
+        action="store_true",
+        help="write only what prediction needs: a smaller file, with which tag starts at once",
+    )
+    _estimators.add_options(parser)
+    _progress.add_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, and write the model; if training is interrupted, the model of the last iteration."""
+    if not options.compact:
+        require_skops()
+    check_output(options.model)
+    estimator = _estimators.make_estimator(options)
+    files = files_of(options.files)
+    with noting_interrupts() as interrupts:
+        if options.out_of_core:
+            with reporting(estimator, options, interrupts):
+                text = fit_out_of_core(estimator, files, options)
+        else:
+            text = read_texts(files, options)
+            fit(estimator, text, options, interrupts)
+        interrupts.wait()
+        save_model(
+            estimator,
+            options.model,
+            text.columns,
+            separator=text.separator,
+            compact=options.compact,
+        )
+    if interrupts.happened:
+        print(
+            f"sklearn-crcrf: interrupted; {options.model} is the model of the last iteration",
+            file=sys.stderr,
+        )
+    return interruption.STATUS if interrupts.happened else 0
+
+
+def fit(
+    estimator: BaseEstimator, text: Text, options: argparse.Namespace, interrupts: "Interrupts"
+) -> BaseEstimator:
+    """Fit an estimator and show its progress and, if not interrupted, warnings."""
+    check_trainable(text)
+    with reporting(estimator, options, interrupts):
+        estimator.fit(text.X, text.y)
+    return estimator
+
+
+@contextmanager
+def reporting(
+    estimator: BaseEstimator, options: argparse.Namespace, interrupts: "Interrupts"
+) -> Iterator[None]:
+    """Meanwhile show the progress of an estimator and, if not interrupted, warnings."""
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        _progress.progress_of(options, "training", None, "iteration") as progress,
+        _progress.telling_iterations(estimator, progress),
+    ):
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield
+        words = getattr(steps_of(estimator)[1], "observation_", None)
+        if options.verbose and words is not None:
+            print(f"training: the words are the column {words!r}", file=sys.stderr)
+    for it in caught:
+        if not (interrupts.happened and issubclass(it.category, ConvergenceWarning)):
+            warnings.showwarning(it.message, it.category, it.filename, it.lineno)
+
+
+class Interrupts:
+    """Whether Ctrl-C was pressed; an estimator may handle it without an exception."""
+
+    def __init__(self):
+        self.happened, self._waiting = False, False
+
+    def wait(self) -> None:
+        """From now on only record it, without KeyboardInterrupt."""
+        self._waiting = True
+
+    def __call__(self, number: int, frame: Any) -> None:
+        self.happened = True
+        if not self._waiting:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def noting_interrupts() -> Iterator[Interrupts]:
+    """Within this context, record whether Ctrl-C was pressed."""
+    interrupts = Interrupts()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+    before = signal.signal(signal.SIGINT, interrupts)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)

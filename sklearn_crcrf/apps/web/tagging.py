@@ -1,0 +1,191 @@
+"""The application behind the page that labels pasted text, and its JSON interface."""
+
+import operator
+from collections.abc import Callable, Generator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+
+from ..._version import __version__
+from ...base.unwrap import unwrap
+from ...display.notebook.explanation import explain
+from ...utils.lines import lines_of
+from ..annotation.marks import marks_for
+from ..annotation.pool import split_words
+from ..annotation.proposals import proposals
+from .files import pages
+from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
+from .openapi import description
+from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
+
+__all__ = ["tagging_app"]
+
+MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS = 1000, 20_000, 200_000
+N_CONTRIBUTIONS = 8
+Steps = Generator[str, None, None]
+
+
+def tagging_app(estimator: Any) -> Starlette:
+    """An ASGI application that labels text with a fitted estimator.
+
+    ``POST /tag`` labels sentences; ``POST /explain`` says why; ``GET /health`` and
+    ``GET /openapi.json`` describe it; ``GET /`` is a page for people. Put a :class:`Guard` around
+    it, as :func:`serve` does, unless you have one of your own.
+
+    Parameters
+    ----------
+    estimator : fitted sequence classifier, or a pipeline or search that ends in one
+        It must take lists of strings.
+
+    Returns
+    -------
+    Starlette
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> from sklearn_crcrf.apps.web import tagging_app
+    >>> app = tagging_app(EmpiricalCRF().fit([["a", "dog"]], [["D", "N"]]))
+    >>> app.url_path_for("tag")
+    '/tag'
+    """
+    classifier = unwrap(estimator)[0]
+    classes = classifier.classes_.tolist()
+    labels_of, marks, work = _labeller(estimator), marks_for(map(str, classes)), Work()
+
+    def tag(content: dict[str, Any], reserve: Reserve) -> Steps:
+        sentences, has_details = _sentences(content), bool(content.get("details"))
+        per_token = len(classes) + 5.0 if has_details else len(classes) / 10.0
+        reserve(sum(costs := _costs(sentences, per_token)))
+        between = '{"sentences":['
+        for part in map(sentences.__getitem__, in_slices(costs)):
+            found = [
+                {"tokens": tokens, "labels": labels}
+                for tokens, labels in zip(part, labels_of(part), strict=True)
+            ]
+            if has_details:
+                _add_details(estimator, found, marks)
+            yield between + ",".join(map(dumps, found))
+            between = ","
+        yield "]}" if sentences else between + "]}"
+
+    def explained(content: dict[str, Any], reserve: Reserve) -> Steps:
+        sentences = _sentences(content)
+        if len(sentences) != 1 or not sentences[0]:
+            raise BadRequest("one sentence can be explained at a time")
+        labels, against = (_labels(content, name) for name in ("labels", "against"))
+        reserve(*_costs(sentences, len(classes) + 50.0))
+        found = explain(estimator, sentences[0], labels, against=against)
+        yield dumps(
+            {
+                "tokens": found.tokens,
+                "labels": found.labels,
+                "score": found.score,
+                "log_probability": found.log_probability,
+                "contributions": _contributions(found),
+            }
+        )
+
+    health = {
+        "status": "ok",
+        "version": __version__,
+        "estimator": type(classifier).__name__,
+        "labels": classes,
+        "kind": marks.kind,
+        "names": marks.names,
+    }
+    return Starlette(
+        routes=[
+            *pages("tag.html", "tag.js", "common.js", "style.css"),
+            constant("/health", health),
+            constant("/openapi.json", description(classes)),
+            post_steps("/tag", tag, work),
+            post_steps("/explain", explained, work),
+        ]
+    )
+
+
+def _labeller(estimator: Any) -> Callable[[Sequence[list[str]]], list[list]]:
+    """Labels of sentences: by a tagger, where there is one."""
+    try:
+        tagger = estimator.tagger()
+    except (AttributeError, ValueError):
+        return lambda sentences: [list(labels) for labels in estimator.predict(list(sentences))]
+    return lambda sentences: [tagger(tokens) for tokens in sentences]
+
+
+def _sentences(content: dict[str, Any]) -> list[list[str]]:
+    """The sentences of a request: of its text, or as they are given."""
+    given = [name for name in ("text", "tokens", "sentences") if name in content]
+    if len(given) != 1:
+        raise BadRequest("the content must have one of 'text', 'tokens' and 'sentences'")
+    if given == ["text"]:
+        lines = lines_of(get_text(content, "text", MAX_CHARACTERS))
+        sentences = [tokens for tokens in map(split_words, lines) if tokens]
+    else:
+        value = content[given[0]]
+        sentences = [value] if given == ["tokens"] else value
+    if not isinstance(sentences, list) or not all(map(_are_tokens, sentences)):
+        raise BadRequest(f"{given[0]!r} must be made of lists of strings")
+    n_characters = sum(len(token) for tokens in sentences for token in tokens)
+    sizes = len(sentences), sum(map(len, sentences)), n_characters
+    if any(map(operator.gt, sizes, (MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS))):
+        raise BadRequest(
+            f"there may be at most {MAX_SENTENCES} sentences, {MAX_TOKENS} tokens and "
+            f"{MAX_CHARACTERS} characters"
+        )
+    return sentences
+
+
+def _are_tokens(sentence: Any) -> bool:
+    return isinstance(sentence, list) and all(isinstance(token, str) for token in sentence)
+
+
+def _labels(content: dict[str, Any], name: str) -> list[str] | None:
+    value = content.get(name)
+    if value is not None and not _are_tokens(value):
+        raise BadRequest(f"{name!r} must be a list of strings")
+    return value
+
+
+def _costs(sentences: list[list[str]], per_token: float) -> list[float]:
+    """The cost of each sentence.
+
+    Raises
+    ------
+    TooMuch
+        If one or all cost more than a request may.
+    """
+    costs = [per_token * len(tokens) for tokens in sentences]
+    if max(costs, default=0.0) > MAX_SENTENCE_COST or sum(costs) > MAX_COST:
+        one, most = (int(cost / per_token) for cost in (MAX_SENTENCE_COST, MAX_COST))
+        raise TooMuch(
+            "too much to compute in one request: with this model it may have at most "
+            f"{one} tokens in a sentence and {most} in all; send less at a time"
+        )
+    return costs
+
+
+def _add_details(estimator: Any, found: list[dict[str, Any]], marks: Any) -> None:
+    """Add what the page shows besides the labels."""
+    for one in found:
+        one.update({"labellings": [], "likeliest": []})
+    if filled := [one for one in found if one["tokens"]]:
+        classifier, X = unwrap(estimator, [one["tokens"] for one in filled])
+        for one, proposal in zip(filled, proposals(classifier, X, marks), strict=True):
+            one.update(proposal)
+
+
+def _contributions(explanation: Any) -> list[list[dict[str, Any]]]:
+    """The largest contributions to the score of each token."""
+    entries = explanation.contributions
+    order = np.lexsort((-np.abs(entries.value), entries.position))
+    first = np.searchsorted(entries.position[order], np.arange(len(explanation.tokens) + 1))
+    found = []
+    for start, stop in pairwise(first.tolist()):
+        own = order[start : min(stop, start + N_CONTRIBUTIONS)]
+        pairs = zip(entries.name[own], entries.value[own].tolist(), strict=True)
+        found.append([{"name": str(name), "value": value} for name, value in pairs])
+    return found

@@ -1,0 +1,62 @@
+"""The segments that the labels of one sequence mark, and the colours of labels."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...data.ragged import SequenceArray
+from ...labels.segments.schemes import SCHEMES, check_option, detect_scheme
+from ...labels.segments.segments import find_segments
+
+__all__ = ["colours", "find_scheme", "kind_of_label", "runs_of_segments"]
+
+# Steps by the golden angle keep any number of hues apart.
+FIRST, STEP = 210.0, 137.508
+
+
+def find_scheme(scheme: str | None, labels: Iterable[Any]) -> str | None:
+    """The scheme by which labels mark segments: as given, or for "auto" one that all labels fit.
+
+    Parameters
+    ----------
+    scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"} or None
+    labels : iterable of labels
+
+    Returns
+    -------
+    str or None
+        None if labels do not mark segments.
+    """
+    if scheme is None:
+        return None
+    check_option("scheme", scheme, ["auto", *SCHEMES])
+    return detect_scheme(labels) if scheme == "auto" else scheme
+
+
+def runs_of_segments(labels: Sequence[Any], scheme: str) -> list[tuple[int, int, str | None]]:
+    """A sequence split into segments and single tokens between: start, end, and type or None."""
+    flat = SequenceArray.from_sequences([list(labels)])
+    found = find_segments(flat, scheme, "conlleval", "labels")
+    runs: list[tuple[int, int, str | None]] = []
+    here = 0
+    for start, end, kind in zip(found.start.tolist(), found.end.tolist(), found.type, strict=True):
+        runs += [(t, t + 1, None) for t in range(here, start)]
+        runs.append((start, end, kind))
+        here = end
+    return runs + [(t, t + 1, None) for t in range(here, len(labels))]
+
+
+def kind_of_label(label: Any, scheme: str | None) -> Any:
+    """The key to the colour of a label: its segment type, or itself; None outside of segments."""
+    if scheme is None:
+        return label
+    role, kind = SCHEMES[scheme].split(label) or ("O", "")
+    return None if role == "O" else kind
+
+
+def colours(kinds: Iterable[Any]) -> dict[Any, str]:
+    """A style for each different kind, in their order."""
+    different = [kind for kind in dict.fromkeys(kinds) if kind is not None]
+    hues = np.round(FIRST + STEP * np.arange(len(different))).astype(int) % 360
+    return {kind: f"--h:{hue}" for kind, hue in zip(different, hues.tolist(), strict=True)}

@@ -1,0 +1,81 @@
+"""Axes to draw on, and text made safe for matplotlib."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base.unwrap import unwrap
+from ...utils.names import check_no_string
+from ...utils.replaced_parts import check_fitted
+
+__all__ = ["classifier_with", "grid_in", "import_pyplot", "new_axes", "places_of_labels", "plain"]
+
+
+def classifier_with(estimator: Any, *attributes: str) -> Any:
+    """The fitted classifier inside an estimator, which must have the attributes to draw.
+
+    Raises
+    ------
+    NotFittedError
+        If the classifier is not fitted.
+    ValueError
+        If it lacks one of the attributes.
+    """
+    classifier = unwrap(estimator).classifier
+    check_fitted(classifier)
+    missing = [name for name in attributes if not hasattr(classifier, name)]
+    if missing:
+        raise ValueError(
+            f"{type(classifier).__name__} has no {' and no '.join(missing)}, so there is nothing "
+            "to draw; sklearn_crcrf.explain shows the contributions to its scores"
+        )
+    return classifier
+
+
+def import_pyplot(display: Any) -> Any:
+    """matplotlib.pyplot, or an ImportError that says how to install it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{type(display).__name__} needs matplotlib, which comes with "
+            'pip install "sklearn-crcrf[plot]"'
+        ) from error
+    return plt
+
+
+def new_axes(display: Any, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
+    """The given axes, or the axes of a new figure."""
+    plt = import_pyplot(display)
+    return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+
+
+def grid_in(ax: Any, n_rows: int, n_columns: int, **options: Any) -> np.ndarray:
+    """A grid of axes in place of ``ax``, which becomes invisible; options are for the grid."""
+    ax.set_axis_off()
+    grid = ax.get_subplotspec().subgridspec(n_rows, n_columns, **options)
+    return grid.subplots(squeeze=False)
+
+
+def plain(text: Any, most: int | None = None) -> str:
+    """Text with escaped dollar signs, cut to at most ``most`` characters.
+
+    Lone surrogates, which fonts refuse, are written as numbers.
+    """
+    text = str(text).encode(errors="backslashreplace").decode()
+    if most is not None and len(text) > most:
+        text = f"{text[: most - 1]}…"
+    return text.replace("$", r"\$")
+
+
+def places_of_labels(classes: np.ndarray, labels: Sequence[Any] | None) -> np.ndarray:
+    """The indices of labels in ``classes``; by default all indices."""
+    check_no_string(labels, "labels")
+    if labels is None:
+        return np.arange(len(classes))
+    place = {label: j for j, label in enumerate(classes.tolist())}
+    for label in labels:
+        if label not in place:
+            raise ValueError(f"labels: {label!r} is not among {list(place)}")
+    return np.array([place[label] for label in labels], dtype=np.int64)

@@ -1,0 +1,1 @@
+"""The estimators, one folder or file each."""

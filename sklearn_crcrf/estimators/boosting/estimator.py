@@ -1,0 +1,404 @@
+"""BoostedCRF: a chain whose state scores are sums of regression trees."""
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from scipy.optimize import OptimizeResult
+from sklearn.base import _fit_context
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from ...base.batches import Batch
+from ...base.classifier import BaseSequenceClassifier
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...base.sample_weight import label_weights, sequence_weights
+from ...data.ragged import SequenceArray
+from ...labels.constraints import as_constraints
+from ...labels.partial import encode_partial_labels
+from ...linear import Corpus
+from ...linear.constraints import check_possible, forbidden_scores
+from ...structures import Scores, Structure, structure_of
+from ...training.callbacks import CallbackSupportMixin, FitProgress
+from ...training.monitor import Training
+from ...training.validation import hold_out_of
+from ...utils.replaced_parts import check_parts
+from ...utils.soundness import Array, Requirement, below, labels
+from .booster import Booster, HeldOut
+from .residuals import TrainingData, log_frequencies
+from .rows import as_rows, check_no_edge_data, some_tokens
+from .steps import newton_step, tree_scores
+from .trees import tree_requirements
+
+__all__ = ["BoostedCRF"]
+
+SEEDS = np.iinfo(np.int32).max
+MOST = np.iinfo(np.int32).max  # what a tree can count
+
+
+@documented
+class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
+    r"""Linear-chain CRF of boosted regression trees [1]_.
+
+    The score of a labelling is not linear in the attributes of tokens, but a sum of trees,
+
+    .. math::
+
+       s(x, y) = \sum_t F(x_t)_{y_t} + \sum_{t > 0} \mathrm{transitions}_{y_{t-1}, y_t}, \qquad
+       F(x_t) = \mathrm{baseline} + \sum_m \mathrm{tree}_m(x_t),
+
+    and its probability is :math:`\exp s(x, y)`, normalised over all labellings. Each round of
+    training computes the marginals :math:`P_t(j)` once. A tree with an output for each label is
+    fitted to the residuals :math:`[y_t = j] - P_t(j)`, the gradient of the log-likelihood in F; its
+    leaves are Newton steps (n labels),
+
+    .. math::
+
+       \frac{n - 1}{n} \cdot \frac{\sum_t ([y_t = j] - P_t(j))}{\sum_t P_t(j) (1 - P_t(j)) +
+       \mathrm{l2}},
+
+    with l2 the ``l2_regularization``, and the transitions move towards values for which the
+    expected count of each pair of labels equals its gold count. Both steps are multiplied by the
+    learning rate. A step that raises the loss is halved. For sequences of one token this is
+    gradient boosting [2]_ of a multinomial model.
+
+    Tokens are rows of numbers. Trees find thresholds and conjunctions of attributes by
+    themselves; for sparse indicators of words, :class:`CRF` is faster and more accurate.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.1
+        In (0, 1].
+    max_iter : int, default=100
+        Maximum number of rounds; each adds one tree.
+    max_leaf_nodes : int or None, default=31
+        Maximum number of leaves of a tree.
+    max_depth : int or None, default=None
+        Maximum depth of a tree.
+    min_samples_leaf : int, default=5
+        Minimum number of tokens in a leaf, or their minimum total weight if tokens have weights.
+    max_features : None, int, float or {"sqrt", "log2"}, default=None
+        Attributes considered at each split, as in ``DecisionTreeRegressor``; None is all.
+    l2_regularization : float, default=1.0
+        Added to the curvature in each leaf, and to the counts of labels and of pairs of labels;
+        in (0, inf). It corresponds to ``1 / sigma ** 2`` of :class:`CRF`, with a Gaussian prior of
+        the value of each leaf. The name is taken from scikit-learn's
+        ``HistGradientBoostingClassifier``, as the prior holds for each tree, not for their sum.
+    subsample : float, default=1.0
+        Fraction of the sequences that each tree is fitted to, in (0, 1].
+    {constraints}
+    warm_start : bool, default=False
+        Start from the trees and transitions of the last fit, and add at most ``max_iter`` trees to
+        them. The columns of X must be the same, and there may be no other labels.
+    {class_weight}
+    {validation_fraction}
+    {n_iter_no_change}
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that compute marginals, and that predict.
+    random_state : int, RandomState or None, default=None
+        Chooses the held-out sequences, subsamples, and attributes if not all are considered.
+    {verbose}
+
+    Attributes
+    ----------
+    {classes_}
+    baseline_ : ndarray of shape (n_labels,)
+        Logarithms of the frequencies of labels.
+    estimators_ : list of DecisionTreeRegressor
+        The trees; their predictions are added to the state scores.
+    {transitions_}
+    loss_curve_ : list of float
+        Sum of the log losses of the training sequences, after each round.
+    {validation_curve_}
+    {n_iter_}
+    {converged_}
+    feature_importances_ : ndarray of shape (n_attributes,)
+        Share of the reduction of the squared error of residuals that each attribute brings.
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    CRF : Scores that are linear in the attributes.
+
+    References
+    ----------
+    .. [1] Dietterich, Ashenfelter, Bulatov, "Training Conditional Random Fields via Gradient
+       Tree Boosting", ICML 2004.
+    .. [2] Friedman, "Greedy Function Approximation: a Gradient Boosting Machine", Annals of
+       Statistics 29 (2001).
+
+    Examples
+    --------
+    The label is whether two numbers have the same sign, which is not linear in them:
+
+    >>> import numpy as np
+    >>> from sklearn_crcrf import BoostedCRF
+    >>> rng = np.random.default_rng(0)
+    >>> X = [rng.normal(size=(5, 2)) for _ in range(40)]
+    >>> y = [np.where(x.prod(axis=1) > 0, "same", "other") for x in X]
+    >>> crf = BoostedCRF().fit(X, y)
+    >>> crf.predict([np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])])
+    array([list(['same', 'other', 'same'])], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, MOST, closed="both"), None],
+        "max_depth": [Interval(Integral, 1, MOST, closed="both"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [
+            Interval(Integral, 1, MOST, closed="both"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "l2_regularization": [Interval(Real, 0, None, closed="neither")],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
+        **shared(
+            "constraints",
+            "warm_start",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
+    }
+
+    def __init__(
+        self,
+        learning_rate=0.1,
+        max_iter=100,
+        *,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=5,
+        max_features=None,
+        l2_regularization=1.0,
+        subsample=1.0,
+        constraints=None,
+        warm_start=False,
+        class_weight=None,
+        validation_fraction=None,
+        n_iter_no_change=10,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.l2_regularization = l2_regularization
+        self.subsample = subsample
+        self.constraints = constraints
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = False
+        tags.input_tags.dict = False
+        return tags
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of the reduction of the squared error of residuals that each attribute brings.
+
+        Returns
+        -------
+        ndarray of shape (n_attributes,)
+            The mean over all trees.
+        """
+        return np.mean([tree.feature_importances_ for tree in self.estimators_], axis=0)
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BoostedCRF":
+        """Train on labelled sequences.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            Sequences of rows of numbers; the rows of a 2-D array are sequences of one token, and
+            a DataFrame with the index (sequence, position) has a token in each row.
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; None marks an unknown label, a set lists the possible ones: then
+            the likelihood is the probability of all labellings that agree with y.
+        {sample_weight}
+
+        Returns
+        -------
+        BoostedCRF
+            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            has the trees of the completed rounds.
+
+        Raises
+        ------
+        ValueError
+            If tokens are not rows of numbers, or input is not valid.
+        """
+        progress = FitProgress(self, self.max_iter, X, y, sample_weight)
+        goes_on = self.warm_start and hasattr(self, "estimators_")
+        if goes_on:
+            check_parts(self)
+        since = self.__dict__ if goes_on else None
+        with self._replaced_by(copy(self) if goes_on else self._unfitted(), since) as twin:
+            twin._fit(X, y, sample_weight, goes_on, progress)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, goes_on: bool, progress: FitProgress
+    ) -> None:
+        rng = check_random_state(self.random_state)
+        corpus = self._read(X, y, sample_weight, goes_on)
+        corpus, held_out = hold_out_of(corpus, self.validation_fraction, rng)
+        data = self._training_data(corpus)
+        validation = None if held_out is None else self._training_data(held_out)
+        if not goes_on:
+            self.baseline_ = log_frequencies(data, self.l2_regularization)
+            self.estimators_: list[Any] = []
+            self.transitions_ = np.zeros(2 * self.baseline_.shape)
+        booster = Booster(data, self._state_scores(data.corpus.X), self.transitions_)
+        self._boost(booster, validation, rng, progress)
+        progress.finish(lambda: vars(self))
+
+    def _training_data(self, corpus: Corpus) -> TrainingData:
+        return TrainingData(corpus, self._forbidden(), effective_n_jobs(self.n_jobs))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> Corpus:
+        """Encode and check the training data."""
+        sequences, weights = self._check_training(X, y, sample_weight, reset=not goes_on)
+        rows, offsets = as_rows(sequences.X), sequences.X.offsets
+        known = self.classes_ if goes_on else None
+        classes, ids, allowed = encode_partial_labels(sequences.y, known)
+        self.classes_: np.ndarray = classes
+        weights = weights * label_weights(self.class_weight, self.classes_, ids)
+        self._constraints = as_constraints(self.constraints, self.classes_)
+        structure = structure_of(sequences.X)
+        corpus = Corpus(rows, ids, structure, sequence_weights(weights, offsets), allowed)
+        check_possible(corpus, self._constraints)
+        return corpus.longest_first()
+
+    def _forbidden(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return forbidden_scores(self._constraints, len(self.classes_))
+
+    def _state_scores(self, rows: np.ndarray | sp.csr_array) -> np.ndarray:
+        """The baseline, and what the trees add to it."""
+        state = np.tile(self.baseline_, (rows.shape[0], 1))
+        for tree in self.estimators_:
+            state += tree_scores(tree, rows)
+        return state
+
+    def _boost(self, booster: Booster, validation: TrainingData | None, rng, progress) -> None:
+        """Set the trees and the transitions, round by round."""
+        before = self.estimators_
+        trees: list[Any] = []
+        transitions = [booster.transition]
+        validate = None
+        if validation is not None:
+            held_out = HeldOut(validation, self._state_scores(validation.corpus.X))
+            validate = _loss_of_last(held_out, trees, transitions)
+
+        def fitted() -> Mapping[str, Any]:
+            twin = copy(self)
+            twin._set_fitted(before, trees, transitions, training)
+            return vars(twin)
+
+        training = Training(
+            self.verbose,
+            validate,
+            self.n_iter_no_change,
+            notify=lambda x: progress.iterated(fitted),
+        )
+        self.converged_ = False
+        try:
+            for _ in range(self.max_iter):
+                step = booster.take(self._step(booster, rng))
+                trees.append(step.tree)
+                transitions.append(booster.transition)
+                x = np.array([len(trees)])
+                training(OptimizeResult(fun=booster.residuals.loss, nit=len(trees), x=x))
+        except StopIteration:
+            self.converged_ = True
+        except KeyboardInterrupt:
+            if not training.may_end:
+                raise
+        self._set_fitted(before, trees, transitions, training)
+
+    def _set_fitted(self, before: list, trees: list, transitions: list, training: Training) -> None:
+        """Set the trees and transitions of the best number of rounds so far, and the curves."""
+        n_rounds = 0 if training.x is None else int(training.x[0])
+        self.estimators_, self.transitions_ = before + trees[:n_rounds], transitions[n_rounds]
+        self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
+        self.n_iter_ = training.n_iter
+
+    def _step(self, booster: Booster, rng):
+        """The step of a round."""
+        data = booster.data
+        tokens = some_tokens(data.corpus.offsets, self.subsample, rng)
+        total = data.token_weight[tokens].sum()
+        tree = DecisionTreeRegressor(
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            # The minimum is a total weight, not a number of tokens.
+            min_weight_fraction_leaf=min(0.5, self.min_samples_leaf / total),
+            max_features=self.max_features,
+            random_state=rng.randint(SEEDS),
+        )
+        return newton_step(
+            tree,
+            data.corpus.X,
+            booster.residuals,
+            data.token_weight,
+            tokens,
+            rate=self.learning_rate,
+            penalty=self.l2_regularization,
+        )
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n = len(self.classes_)
+        yield Array("baseline_", self.baseline_, (n,))
+        yield Array("transitions_", self.transitions_, (n, n))
+        if self._constraints is not None:
+            yield from below("_constraints", self._constraints.requirements(n))
+        for m, tree in enumerate(self.estimators_):
+            yield from below(f"estimators_[{m}]", tree_requirements(tree, self.n_features_in_, n))
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        check_no_edge_data(X)
+
+    def _prepare(self, X: SequenceArray) -> np.ndarray | sp.csr_array:
+        if X.data.shape[0] == 0:
+            return np.empty((0, self.n_features_in_), dtype=np.float32)
+        return as_rows(X)
+
+    def _scores(self, prepared: np.ndarray | sp.csr_array, batch: Batch) -> Scores:
+        state = self._state_scores(prepared[batch.start : batch.stop])
+        forbidden, *ends = self._forbidden()
+        return Scores.of(state, self.transitions_ + forbidden, *ends)
+
+
+def _loss_of_last(held_out: HeldOut, trees: list, transitions: list) -> Callable[[Any], float]:
+    """A function that adds the last tree to the held-out scores, and returns their loss."""
+    return lambda x: held_out.loss(trees[-1], transitions[-1])

@@ -1,0 +1,476 @@
+"""CRF: the linear-chain conditional random field of iterative training."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...counts.classifier import CountingClassifier
+from ...criteria import CRITERIA, as_criterion
+from ...linear import Corpus, NamedWeights, Weights, numbered
+from ...linear.classifier import DECODERS, LinearChainClassifier
+from ...linear.constraints import forbidden_scores
+from ...linear.folder_shards import FolderShards
+from ...out_of_core import CorpusFolder
+from ...structures import Scores, Structure
+from ...training.callbacks import CallbackSupportMixin, FitProgress
+from ...training.monitor import Training
+from ...training.validation import hold_out_of
+from .features import FEATURES, Features
+from .initial_weights import STARTS, given_weights, trained_weights
+from .out_of_core import check_out_of_core, empty_corpus
+from .problem import Problem
+from .solving import SOLVERS, check_supported, choose_solver, solve
+
+__all__ = ["CRF"]
+
+# The tolerance of a model that only says how much it is worth beside others.
+ROUGH = 0.1
+
+
+@documented
+class CRF(CallbackSupportMixin, LinearChainClassifier):
+    """Linear-chain conditional random field, trained by minimising a loss [1]_.
+
+    The score of a labelling is linear in the weights,
+
+    .. math::
+
+       s(x, y) = \\sum_t x_t^\\top \\mathrm{coef}_{\\cdot, y_t} + \\sum_{t > 0}
+       \\mathrm{transitions}_{y_{t-1}, y_t},
+
+    and its probability is :math:`\\exp s(x, y)`, divided by the sum of this over all labellings.
+    The weights minimise the sum of the losses of all sequences plus the penalty
+
+    .. math::
+
+       \\frac{\\lVert w \\rVert^2}{2 \\sigma^2} + c_1 \\lVert w \\rVert_1.
+
+    Parameters
+    ----------
+    criterion : {"log_loss", "piecewise", "pseudo_likelihood", "marginal_likelihood", \
+"max_margin", "softmax_margin", "expected_cost", "token_error", "mce", "mce_f1"} or callable, \
+default="log_loss"
+        The loss of a sequence: a name or an object of :mod:`sklearn_crcrf.criteria`. A grid
+        search reaches the parameters of an object as ``criterion__...``.
+    {sigma}
+    {c1}
+    features : {"all", "observed"} or callable, default="all"
+        Whether there is a weight for every pair of attribute and label, and of two labels, or
+        only for the pairs that occur in training; or what chooses them, see
+        :mod:`sklearn_crcrf.estimators.crf.features`.
+    {min_freq}
+    {boundaries}
+    {edge_columns}
+    {constraints}
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", "gis", \
+"bundle"}, default="auto"
+        "auto" is "owlqn" if c1 is positive, else what suits the criterion, mostly "lbfgs". "bundle"
+        is for convex losses with kinks, such as "max_margin", and knows how near the minimum is.
+    {max_iter}
+    {tol}
+    init : {"auto", "zeros", "empirical", "log_loss"}, estimator or Weights, default="auto"
+        Where training starts: "empirical" counts how often attributes and labels occur together,
+        "log_loss" is the maximum of the likelihood with a sigma of 1, and an estimator of this
+        package with ``coef_`` is trained first, and attributes of the same name get its weights.
+        :class:`EmpiricalCRF` (``zeros="smoothed"``) and :class:`HMM` give weights to words and
+        other symbols, and to the columns of a sparse X. "auto" is "zeros", or
+        "log_loss" if the criterion is not convex or not smooth.
+    {warm_start}
+    {class_weight}
+    {validation_fraction}
+    {n_iter_no_change}
+    decoding : {"auto", "viterbi", "marginal"}, default="auto"
+        Whether :meth:`predict` finds the best path, or the best label of each token; "auto" is
+        what suits the criterion, mostly "viterbi".
+    {dtype}
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads.
+    random_state : int, RandomState or None, default=None
+        Orders the batches of "sgd", and chooses the validation part.
+    {verbose}
+
+    Attributes
+    ----------
+    {classes_}
+    coef_ : ndarray or CSR of shape (n_attributes, n_labels)
+        The weight of each attribute for each label; sparse if features are "observed" or c1 is
+        positive.
+    {transitions_}
+    {begin_, end_}
+    {edge_coef_}
+    {edge_attribute_names_}
+    {attribute_names_}
+    {state_features_}
+    {transition_features_}
+    {loss_curve_}
+    {validation_curve_}
+    {n_iter_}
+    {converged_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    EmpiricalCRF : Trained by counting, without attributes.
+    LatticeCRF : Many labels, and chains of higher order.
+    StructuredPerceptron : Faster training, without probabilities.
+    CRFsuiteCRF : With the parameters of sklearn-crfsuite.
+    text_features : Attributes of words, spelling and neighbours.
+
+    References
+    ----------
+    .. [1] Lafferty, McCallum, Pereira, "Conditional Random Fields: Probabilistic Models for
+       Segmenting and Labeling Sequence Data", ICML 2001.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> crf = CRF(sigma=2.0).fit(X, y)
+    >>> crf.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        "criterion": [StrOptions(set(CRITERIA)), callable],
+        "c1": [Interval(Real, 0, None, closed="left")],
+        "features": [StrOptions(set(FEATURES)), callable],
+        "solver": [StrOptions({"auto", *SOLVERS})],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "init": [
+            StrOptions({"auto", *STARTS}),
+            LinearChainClassifier,
+            CountingClassifier,
+            Weights,
+        ],
+        "decoding": [StrOptions({"auto", *DECODERS})],
+        **shared(
+            "sigma",
+            "min_freq",
+            "boundaries",
+            "edge_columns",
+            "constraints",
+            "tol",
+            "warm_start",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
+    }
+
+    def __init__(
+        self,
+        criterion="log_loss",
+        sigma=1.0,
+        c1=0.0,
+        *,
+        features="all",
+        min_freq=1,
+        boundaries=False,
+        edge_columns=(),
+        constraints=None,
+        solver="auto",
+        max_iter=1000,
+        tol=1e-5,
+        init="auto",
+        warm_start=False,
+        class_weight=None,
+        validation_fraction=None,
+        n_iter_no_change=10,
+        decoding="auto",
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.criterion = criterion
+        self.sigma = sigma
+        self.c1 = c1
+        self.features = features
+        self.min_freq = min_freq
+        self.boundaries = boundaries
+        self.edge_columns = edge_columns
+        self.constraints = constraints
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.init = init
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.decoding = decoding
+        self.dtype = dtype
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Without boundaries there is no intercept, and rows of zeros say nothing.
+        tags.classifier_tags.poor_score = not self.boundaries
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CRF":
+        """Train on labelled sequences.
+
+        Parameters
+        ----------
+        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too:
+            its parts are in memory one after another.
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; None for a label that is not known, and a set for one of
+            several: then the likelihood is the sum over all labellings that agree.
+        {sample_weight}
+
+        Returns
+        -------
+        CRF
+            Itself. If training fails, it stays as it was; if it is interrupted, it has the
+            weights of the last iteration.
+
+        Raises
+        ------
+        ValueError
+            If there is no token, or input is not valid; the message says where.
+        """
+        known = self._known_weights() if self.warm_start else None
+        progress = FitProgress(self, self.max_iter, X, y, sample_weight)
+        with self._replaced_by(self._unfitted()) as twin:
+            if isinstance(X, CorpusFolder):
+                check_out_of_core(self, y, sample_weight)
+                twin._fit_folder(X, known, progress)
+            else:
+                twin._fit(X, y, sample_weight, known, progress=progress)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "CRF":
+        """Go once through more data by stochastic descent, from the present weights.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+        {classes}
+
+        Returns
+        -------
+        CRF
+
+        Raises
+        ------
+        ValueError
+            If c1 is positive, or as in :meth:`fit`.
+        """
+        since = self.__dict__
+        self._validate_params()  # which scikit-learn leaves out after the first call
+        if self.c1 > 0:
+            raise ValueError(f"partial_fit has no penalty of absolute values, but c1={self.c1}")
+        known = self._known_weights()
+        with self._replaced_by(self._unfitted() if known is None else copy(self), since) as twin:
+            twin.set_params(solver="sgd", max_iter=1)
+            twin._fit(X, y, sample_weight, known, classes=classes, is_part=True)
+        return self
+
+    def _train_roughly(self) -> None:
+        """Let training end when the loss is near its minimum, if it goes steadily down to that."""
+        solver = choose_solver(self.solver, self.c1, as_criterion(self.criterion).solver)
+        if solver == "lbfgs" and self.validation_fraction is None:
+            self.tol = max(self.tol, ROUGH)
+
+    def _known_weights(self) -> NamedWeights | None:
+        """The weights of the last fit, where there was one."""
+        return self._named_weights() if hasattr(self, "coef_") else None
+
+    def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
+        rng = check_random_state(self.random_state)
+        if not is_part or known is None:
+            self._n_seen, self._rate = 0.0, None
+        n_seen = self._n_seen
+        extends = is_part and known is not None
+        kept = None if known is None or extends else known.classes
+        corpus = self._read(X, y, sample_weight, classes, extends, kept)
+        corpus, held_out = hold_out_of(corpus.longest_first(), self.validation_fraction, rng)
+        self._n_seen += corpus.weight.sum()
+        if known is None and isinstance(self.init, (LinearChainClassifier, CountingClassifier)):
+            known = trained_weights(self.init, self._encoder, X, y, sample_weight)
+        before = known and known.matching(
+            self.attribute_names_, self.edge_attribute_names_, self.classes_
+        )
+        problem = self._problem(corpus, before if is_part else None)
+        stochastic = {"rng": rng, "rate": self._rate, "n_seen": n_seen}
+        self._train(problem, before, held_out, stochastic, progress, is_part)
+
+    def _fit_folder(
+        self, folder: CorpusFolder, known: NamedWeights | None, progress: FitProgress
+    ) -> None:
+        """Train out of core."""
+        with FolderShards(folder, self, **self._shape_options(known)) as shards:
+            self._fit_shards(shards, known, progress)
+
+    def _shape_options(self, known: NamedWeights | None) -> dict[str, Any]:
+        """What says which weights a model of data in parts has."""
+        names = ("min_freq", "features", "boundaries", "constraints")
+        options = {name: getattr(self, name) for name in names}
+        return {**options, "kept_labels": () if known is None else known.classes.tolist()}
+
+    def _fit_shards(
+        self, shards: Any, known: NamedWeights | None, progress: FitProgress | None
+    ) -> None:
+        """Train on data in parts, of which ``shards`` make the objectives."""
+        rng = check_random_state(self.random_state)
+        shards.set_fitted(self)
+        self._n_seen, self._rate = shards.weight, None
+        before = known and known.matching(
+            self.attribute_names_, self.edge_attribute_names_, self.classes_
+        )
+        problem = self._problem_of(
+            empty_corpus(len(self.attribute_names_), shards.dtype),
+            shards.shape.pairs,
+            shards.shape.transitions,
+            sigma=self.sigma,
+            shards=shards,
+        )
+        stochastic = {"rng": rng, "rate": None, "n_seen": 0}
+        self._train(problem, before, None, stochastic, progress, is_part=False)
+
+    def _train(
+        self,
+        problem: Problem,
+        before: Weights | None,
+        held_out: Corpus | None,
+        stochastic: dict[str, Any],
+        progress: FitProgress | None,
+        is_part: bool,
+    ) -> None:
+        """Minimise the objective from a start, and set the fitted attributes."""
+        solver = choose_solver(self.solver, self.c1, as_criterion(self.criterion).solver)
+        check_supported(solver, problem)
+        start = self._start(problem, before)
+        if solver == "lbfgs":
+            problem, start = problem.merge_duplicates(start)
+        x0 = problem.vector(start)
+
+        def fitted(x: np.ndarray) -> Mapping[str, Any]:
+            twin = copy(self)
+            twin._set_weights(problem, x)
+            return vars(twin)
+
+        training = Training(
+            self.verbose,
+            self._validation(problem, held_out),
+            self.n_iter_no_change,
+            notify=lambda x: progress is not None and progress.iterated(lambda: fitted(x)),
+        )
+        options = {"max_iter": self.max_iter, "tol": self.tol, "callback": training}
+        converged, message = False, "it was interrupted"
+        try:
+            result = solve(solver, problem, x0, c1=self.c1, stochastic=stochastic, **options)
+            converged, message = bool(result.success), result.message
+            self._rate = result.get("rate")
+        except KeyboardInterrupt:
+            if not training.may_end:
+                raise
+        x = result.x if training.x is None else training.x
+        if not np.isfinite(x).all():
+            raise ValueError(
+                "training led to weights that are not finite: scale the attributes or the weights "
+                "of sequences"
+            )
+        self._set_weights(problem, x)
+        self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
+        self.n_iter_, self.converged_ = training.n_iter, converged
+        if progress is not None:
+            progress.finish(lambda: vars(self))
+        if not converged and not is_part:
+            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=4)
+
+    def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
+        n_labels = len(self.classes_)
+        features = self.features
+        choose = FEATURES[features] if isinstance(features, str) else features
+        chosen = choose(corpus, n_labels)
+        if not isinstance(chosen, Features):
+            raise TypeError(f"features={features!r} must return Features, got {chosen!r}")
+        chosen = chosen if kept is None else chosen.including(kept)
+        pairs, transitions = chosen.without(self._encoder.only_edges)
+        # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
+        sigma = self.sigma * np.sqrt(self._n_seen / corpus.weight.sum())
+        return self._problem_of(corpus, pairs, numbered(transitions), sigma=sigma)
+
+    def _problem_of(
+        self,
+        corpus: Corpus,
+        pairs: sp.csr_array | None,
+        transitions: np.ndarray,
+        *,
+        sigma: float,
+        shards: Any = None,
+    ) -> Problem:
+        n_labels = len(self.classes_)
+        return Problem(
+            corpus=corpus,
+            edge_attributes=self._encoder.edge_attributes,
+            n_labels=n_labels,
+            pairs=pairs,
+            transitions=transitions,
+            boundaries=self.boundaries,
+            criterion=as_criterion(self.criterion).for_labels(self.classes_),
+            forbidden=forbidden_scores(self._constraints, n_labels),
+            sigma=sigma,
+            n_threads=effective_n_jobs(self.n_jobs),
+            only_edges=self._encoder.only_edges,
+            shards=shards,
+        )
+
+    def _start(self, problem: Problem, before: Weights | None) -> Weights:
+        """The weights from which training starts."""
+        if before is not None:
+            return given_weights(before, problem)
+        if isinstance(self.init, Weights):
+            return given_weights(self.init, problem)
+        init = as_criterion(self.criterion).start if self.init == "auto" else self.init
+        return STARTS[init](problem)
+
+    def _validation(self, problem: Problem, held_out: Corpus | None) -> Callable | None:
+        if held_out is None:
+            return None
+        objective = problem.of(held_out)._replace(sigma=np.inf).objective()
+        return lambda x: objective.total(x) / held_out.weight.sum()
+
+    def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
+        weights = problem.terms().named(x)
+        self.coef_ = problem.coefficients(weights.state)
+        if self.c1 > 0 and not sp.issparse(self.coef_):
+            self.coef_ = sp.csr_array(self.coef_)
+        _, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
+
+    def _decoding(self) -> str:
+        if self.decoding == "auto":
+            return as_criterion(self.criterion).decoding
+        return self.decoding
+
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
+        return DECODERS[self._decoding()](self, structure, scores, first)

@@ -1,0 +1,104 @@
+"""A CRF with given weights."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from ...data.ragged import SequenceArray, object_array
+from ...linear import Weights
+from .estimator import CRF
+
+__all__ = ["check_labels", "crf_with_weights"]
+
+
+def check_labels(labels: Sequence[str], max_bytes: int | None) -> None:
+    """Raise ValueError if labels and transition weights take more than ``max_bytes``.
+
+    Even a short text may have many labels, and every pair of labels has a weight; in an array, each
+    label takes as much as the longest one.
+    """
+    n, longest = len(labels), max(map(len, labels), default=0)
+    longest_has = f"{n} labels, of which the longest has {longest} characters,"
+    taken = {f"the transitions of {n} labels": 8 * n**2, longest_has: 4 * n * longest}
+    for what, n_bytes in taken.items():
+        if max_bytes is not None and n_bytes > max_bytes:
+            raise ValueError(
+                f"{what} take {n_bytes} bytes, which is more than max_bytes={max_bytes}"
+            )
+    if len(set(labels)) < len(labels):
+        raise ValueError("names of labels are repeated")
+
+
+def crf_with_weights(
+    names: Sequence[str],
+    labels: Sequence[str],
+    coef: sp.coo_array,
+    transitions: np.ndarray,
+    edges: dict[int, np.ndarray] | None = None,
+) -> CRF:
+    """A fitted CRF for sparse rows with these weights.
+
+    It is trained for zero iterations, with these initial weights, on one token for each label with
+    all attributes of the label, and on all pairs of labels that have a transition weight.
+
+    Parameters
+    ----------
+    names : sequence of n_attributes str
+    labels : sequence of n_labels str
+        In the order of the columns of the weights.
+    coef : COO of shape (n_attributes, n_labels)
+    transitions : ndarray of shape (n_labels, n_labels), row = previous label
+    edges : dict from int to ndarray of shape (n_labels, n_labels), optional
+        Transition weights of attributes, by index in ``names``.
+
+    Returns
+    -------
+    CRF
+    """
+    n, order = len(labels), np.array(sorted(range(len(labels)), key=labels.__getitem__))
+    coef, edges = sp.csc_array(coef)[:, order], edges or {}
+    transitions = transitions[np.ix_(order, order)]
+    edge_weights = [edges[k][np.ix_(order, order)] for k in sorted(edges)]
+    _check_size([coef.data, transitions, *edge_weights])
+    zeros = np.zeros(n)
+    shape = (len(edges), n, n)
+    weights = Weights(
+        sp.csr_array(coef), transitions, zeros, zeros, np.array(edge_weights).reshape(shape)
+    )
+    crf = CRF(features="observed", edge_columns=sorted(edges), init=weights, max_iter=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        crf.fit(*_exemplars(coef, transitions, object_array(sorted(labels))))
+    crf.set_params(init="auto", max_iter=CRF().max_iter)
+    crf.attribute_names_ = np.array(names, dtype=object)
+    crf.converged_ = True
+    return crf
+
+
+def _check_size(weights: list[np.ndarray]) -> None:
+    """Raise ValueError if weights are so large that the sum of their squares overflows."""
+    with np.errstate(over="ignore"):
+        if np.isfinite(sum(np.square(part).sum() for part in weights)):
+            return
+    largest = max(np.abs(part).max(initial=0) for part in weights)
+    raise ValueError(f"weights of up to {largest:g} are too large: their squares overflow")
+
+
+def _exemplars(
+    coef: sp.csc_array, transitions: np.ndarray, labels: np.ndarray
+) -> tuple[SequenceArray, SequenceArray]:
+    """Tokens and labels in which every weighted attribute and transition occurs.
+
+    The labels are objects, so that many of one long label take no memory.
+    """
+    n = coef.shape[1]
+    pairs = np.argwhere(transitions)
+    rows = sp.csr_array(coef.T != 0).astype(float)
+    empty = sp.csr_array((pairs.size, coef.shape[0]))
+    X = sp.csr_array(sp.vstack([rows, empty], format="csr"))
+    lengths = np.append(np.ones(n, dtype=np.int64), np.full(len(pairs), 2))
+    y = labels[np.append(np.arange(n), pairs.ravel())]
+    return SequenceArray.from_lengths(X, lengths), SequenceArray.from_lengths(y, lengths)

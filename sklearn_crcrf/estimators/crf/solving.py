@@ -1,0 +1,214 @@
+"""How each solver is applied to a training problem."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ...criteria import LocalLogLoss, LogLoss, PlainCriterion
+from ...solvers import (
+    bounded_lbfgs,
+    bundle,
+    conjugate_gradient,
+    iterative_scaling,
+    lbfgs,
+    newton_cg,
+    owlqn,
+    quickprop,
+    rprop,
+    sgd,
+)
+from ...structures import Pullback, ScoreGradient, Scores, Structure
+from ...utils.linear_algebra import in_one_thread
+from .problem import Problem
+
+__all__ = ["SOLVERS", "Solver", "check_supported", "choose_solver", "solve"]
+
+# Products of weights and the variance of a prior must be numbers.
+LARGEST_SIGMA = 1e100
+
+
+def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> OptimizeResult:
+    """Minimise the objective of a problem.
+
+    Parameters
+    ----------
+    name : str
+        A key of SOLVERS.
+    problem : Problem
+    x0 : ndarray of shape (n_weights,)
+        In the order of the terms of the problem; is overwritten.
+    **options
+        ``c1``, ``stochastic``, ``max_iter``, ``tol`` and ``callback``. The dict ``stochastic``
+        has the options for "sgd" alone: ``rng``, and the ``rate`` and ``n_seen`` of earlier
+        training.
+
+    Returns
+    -------
+    OptimizeResult
+        ``x`` is a vector in the order of the terms of the problem.
+    """
+    # Threads share the blocks of sequences; more threads in linear algebra would compete.
+    with in_one_thread():
+        return SOLVERS[name].run(problem, x0, **options)
+
+
+def check_supported(name: str, problem: Problem) -> None:
+    """Check that the structure of a problem has what its criterion and a solver need.
+
+    Parameters
+    ----------
+    name : str
+        A key of SOLVERS.
+    problem : Problem
+
+    Raises
+    ------
+    Unsupported
+        If the structure lacks a capability; the message names it.
+    ValueError
+        If the solver needs second derivatives, which the criterion does not have, or cannot keep
+        weights within their bounds.
+    """
+    structure, criterion, solver = problem.corpus.structure, problem.criterion, SOLVERS[name]
+    structure.require(criterion.requires, f"criterion={criterion}")
+    structure.require(solver.requires, f'solver="{name}"')
+    if "covariance" in solver.requires and not criterion.has_curvature:
+        raise ValueError(f'solver="{name}" needs a criterion with curvature, not {criterion}')
+    if problem.lower_bounds() is not None and not solver.keeps_bounds:
+        able = ", ".join(f'"{other}"' for other, it in SOLVERS.items() if it.keeps_bounds)
+        raise ValueError(f'solver="{name}" cannot keep weights within bounds, but {able} can')
+
+
+def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
+    """The solver of a name: for "auto", "owlqn" with a penalty ``c1 * |w|``, else ``preferred``.
+
+    Raises
+    ------
+    ValueError
+        If the solver cannot take the penalty.
+    """
+    if name == "auto":
+        return "owlqn" if c1 > 0 else preferred
+    if c1 > 0 and name != "owlqn":
+        raise ValueError(f'c1={c1} needs solver="owlqn" or "auto", got {name!r}')
+    return name
+
+
+def _lbfgs(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    lower = problem.lower_bounds()
+    if lower is not None:
+        return bounded_lbfgs(problem.objective(), x0, lower=lower, **options)
+    return lbfgs(problem.objective(), x0, n_threads=problem.n_threads, overwrite_x0=True, **options)
+
+
+def _owlqn(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    return owlqn(
+        problem.objective(), x0, c1=c1, n_threads=problem.n_threads, overwrite_x0=True, **options
+    )
+
+
+def _sgd(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    return sgd(problem.batches(), x0, **stochastic, **options)
+
+
+def _bundle(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    if not problem.sigma < LARGEST_SIGMA:
+        raise ValueError(
+            f'solver="bundle" needs a finite sigma, below {LARGEST_SIGMA:g}, got {problem.sigma:g}'
+        )
+    lower = problem.lower_bounds()
+    return bundle(problem.objective(), x0, sigma=problem.sigma, lower=lower, **options)
+
+
+def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., OptimizeResult]:
+    """A solver that needs no more than the objective and its gradient."""
+
+    def run(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+        return minimise(problem.objective(), x0, **options)
+
+    return run
+
+
+def _newton_cg(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    objective = problem.objective()
+    return newton_cg(objective, x0, hessp=objective.hessian_product, **options)
+
+
+def _iterative_scaling(
+    problem: Problem, x0: np.ndarray, *, c1, stochastic, **options
+) -> OptimizeResult:
+    """GIS on the unpenalised objective; two more objectives give the feature counts it needs."""
+    _check_counts(problem)
+    plain = problem._replace(sigma=np.inf)
+    gold, least = (
+        plain._replace(criterion=PlainCriterion(score)).objective()
+        for score in (_gold_score, _least_score)
+    )
+    _, empirical = gold(x0)
+    largest = -least.losses(np.ones_like(x0)).min()
+    return iterative_scaling(
+        plain.objective(),
+        x0,
+        empirical=empirical.copy(),
+        total=largest,
+        n_sequences=problem.corpus.weight.sum(),
+        sigma=problem.sigma,
+        **options,
+    )
+
+
+class Solver(NamedTuple):
+    """How a problem is solved, and the capabilities its structure must have for that.
+
+    Parameters
+    ----------
+    run : callable
+        Takes a problem, ``x0`` and the options of :func:`solve`.
+    requires : tuple of str
+        Capabilities of the structure.
+    keeps_bounds : bool
+        Whether it keeps weights within bounds.
+    """
+
+    run: Callable[..., OptimizeResult]
+    requires: tuple[str, ...] = ()
+    keeps_bounds: bool = False
+
+
+SOLVERS: dict[str, Solver] = {
+    "lbfgs": Solver(_lbfgs, keeps_bounds=True),
+    "owlqn": Solver(_owlqn),
+    "sgd": Solver(_sgd),
+    "newton-cg": Solver(_newton_cg, ("covariance",)),
+    "cg": Solver(_of_objective(conjugate_gradient)),
+    "rprop": Solver(_of_objective(rprop)),
+    "quickprop": Solver(_of_objective(quickprop)),
+    "gis": Solver(_iterative_scaling),
+    "bundle": Solver(_bundle, keeps_bounds=True),
+}
+"""Solvers by name, and what they need."""
+
+
+def _check_counts(problem: Problem) -> None:
+    """Raise ValueError unless the loss compares feature counts that are not negative."""
+    if not isinstance(problem.criterion, (LogLoss, LocalLogLoss)):
+        raise ValueError(f'solver="gis" is for the log loss only, not {problem.criterion}')
+    if (problem.corpus.y < 0).any():
+        raise ValueError('solver="gis" needs the label of every token, but some are not known')
+    if (problem.corpus.X < 0).sum() > 0:
+        raise ValueError('solver="gis" is for attributes that are not negative, but X has some')
+
+
+def _gold_score(structure: Structure, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """The gold score, whose derivatives by the weights are the observed feature counts."""
+    return structure.gold_score(scores, y)
+
+
+def _least_score(
+    structure: Structure, scores: Scores, y: np.ndarray
+) -> tuple[np.ndarray, Pullback]:
+    """Minus the best score: with all weights 1, minus the largest sum of features of a path."""
+    value, _ = structure.maximum(scores)
+    return -value, lambda weight, out=None: ScoreGradient.of(out, scores)

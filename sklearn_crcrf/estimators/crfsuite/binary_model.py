@@ -1,0 +1,177 @@
+"""The binary model files of CRFsuite.
+
+A file is a header, the features with their weights, the names of labels and of attributes as quark
+databases, and for each label and attribute the numbers of its features, from which CRFsuite reads
+the weights. Everything is little-endian; offsets are counted from the beginning of the file.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .quarks import read_quarks, write_quarks
+
+__all__ = ["MAGIC", "CRFsuiteModel", "crfsuite_bytes", "parse_crfsuite_model"]
+
+MAGIC, KIND, VERSION = b"lCRF", b"FOMC", 100
+HEADER = np.dtype(
+    [
+        ("magic", "S4"),
+        ("size", "<u4"),
+        ("kind", "S4"),
+        *((name, "<u4") for name in ("version", "n_features", "n_labels", "n_attributes")),
+        *((name, "<u4") for name in ("features", "labels", "attributes")),
+        *((name, "<u4") for name in ("features_of_labels", "features_of_attributes")),
+    ]
+)
+CHUNK = np.dtype([("magic", "S4"), ("size", "<u4"), ("n", "<u4")])
+FEATURE = np.dtype([("kind", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
+STATE, TRANSITION = 0, 1
+# CRFsuite reserves two more labels, for the beginning and the end of sequences.
+N_MORE_LABELS = 2
+LARGEST = 2**32
+
+
+class CRFsuiteModel(NamedTuple):
+    """Labels, attributes and weights.
+
+    Attributes
+    ----------
+    labels : list of n_labels str
+    attributes : list of n_attributes str
+    states : COO of shape (n_attributes, n_labels)
+    transitions : COO of shape (n_labels, n_labels), row = previous label
+    """
+
+    labels: list[str]
+    attributes: list[str]
+    states: sp.coo_array
+    transitions: sp.coo_array
+
+
+def parse_crfsuite_model(data: bytes) -> CRFsuiteModel:
+    """Read a binary model.
+
+    Raises
+    ------
+    ValueError
+        If it is not a complete model of this kind; the message says what is wrong.
+    """
+    if not data.startswith(MAGIC):
+        raise ValueError("this is not a binary model of CRFsuite: it must begin with 'lCRF'")
+    if len(data) < HEADER.itemsize:
+        raise ValueError("the model is not complete: its header is cut off")
+    header = np.frombuffer(data, HEADER, 1)[0]
+    if header["kind"] != KIND or header["version"] != VERSION:
+        raise ValueError(
+            f"the model is of kind {header['kind'].decode('latin-1')}, version "
+            f"{header['version']}; only {KIND.decode()}, version {VERSION}, is known"
+        )
+    if header["size"] > len(data):
+        raise ValueError(f"the model is not complete: it has {len(data)} of {header['size']} bytes")
+    data = data[: int(header["size"])]  # python-crfsuite may leave the end of a longer old file
+    n_labels, n_attributes = int(header["n_labels"]), int(header["n_attributes"])
+    labels = read_quarks(data[int(header["labels"]) :], n_labels, "labels")
+    attributes = read_quarks(data[int(header["attributes"]) :], n_attributes, "attributes")
+    if not labels:
+        raise ValueError("the model has no labels")
+    for names, what in ((labels, "labels"), (attributes, "attributes")):
+        if len(set(names)) < len(names):
+            raise ValueError(f"names of {what} are repeated")
+    features = _features(data, int(header["features"]))
+    return CRFsuiteModel(
+        labels,
+        attributes,
+        _weights(features, STATE, (n_attributes, n_labels)),
+        _weights(features, TRANSITION, (n_labels, n_labels)),
+    )
+
+
+def crfsuite_bytes(model: CRFsuiteModel) -> bytes:
+    """The content of a binary model file, without weights of zero and attributes without a weight.
+
+    Raises
+    ------
+    ValueError
+        If a name contains a null character, or the file is larger than 4 GiB.
+    """
+    states, transitions = (part.tocsr() for part in (model.states, model.transitions))
+    for part in (states, transitions):
+        part.sum_duplicates()
+        part.eliminate_zeros()
+    used = np.flatnonzero(np.diff(states.indptr))
+    states = states[used]
+    features = _as_features(states, transitions)
+    names = write_quarks(model.labels), write_quarks([model.attributes[k] for k in used])
+    n_states = states.nnz
+    of_attributes = states.indptr.astype(np.int64)
+    of_labels = n_states + transitions.indptr.astype(np.int64)
+    first = HEADER.itemsize + CHUNK.itemsize + features.nbytes
+    starts = np.cumsum([first, *map(len, names)])
+    padding = -int(starts[2]) % 4
+    start = int(starts[2]) + padding
+    label_lists = _reference_lists(b"LFRF", of_labels, start, N_MORE_LABELS)
+    attribute_lists = _reference_lists(b"AFRF", of_attributes, start + len(label_lists), 0)
+    size = start + len(label_lists) + len(attribute_lists)
+    if size >= LARGEST:
+        raise ValueError(f"the model has {size} bytes; a model of CRFsuite has less than {LARGEST}")
+    # CRFsuite leaves the number of features out of the header.
+    places = (HEADER.itemsize, *starts[:2], start, start + len(label_lists))
+    sizes = (0, len(model.labels), len(used))
+    header = np.array([(MAGIC, size, KIND, VERSION, *sizes, *places)], dtype=HEADER).tobytes()
+    chunk = _chunk(b"FEAT", CHUNK.itemsize + features.nbytes, len(features))
+    parts = [header, chunk, features.tobytes(), *names, bytes(padding), label_lists]
+    return b"".join([*parts, attribute_lists])
+
+
+def _features(data: bytes, start: int) -> np.ndarray:
+    """The features, each with its weight."""
+    damaged = ValueError("the features of the model are damaged")
+    if start + CHUNK.itemsize > len(data):
+        raise damaged
+    chunk = np.frombuffer(data, CHUNK, 1, start)[0]
+    start, n = start + CHUNK.itemsize, int(chunk["n"])
+    if chunk["magic"] != b"FEAT" or start + n * FEATURE.itemsize > len(data):
+        raise damaged
+    features = np.frombuffer(data, FEATURE, n, start)
+    if (features["kind"] > TRANSITION).any():
+        raise damaged
+    if not np.isfinite(features["weight"]).all():
+        raise ValueError("a weight of the model is not finite")
+    return features
+
+
+def _weights(features: np.ndarray, kind: int, shape: tuple[int, int]) -> sp.coo_array:
+    of_kind = features[features["kind"] == kind]
+    row, column = (of_kind[name].astype(np.int64) for name in ("source", "label"))
+    if len(of_kind) and (row.max() >= shape[0] or column.max() >= shape[1]):
+        raise ValueError("a feature of the model is of a label or an attribute that has no name")
+    if len(np.unique(row * shape[1] + column)) < len(of_kind):
+        raise ValueError("a feature of the model is repeated")
+    return sp.coo_array((of_kind["weight"].copy(), (row, column)), shape=shape)
+
+
+def _as_features(states: sp.csr_array, transitions: sp.csr_array) -> np.ndarray:
+    parts = []
+    for kind, weights in ((STATE, states.tocoo()), (TRANSITION, transitions.tocoo())):
+        part = np.empty(weights.nnz, dtype=FEATURE)
+        part["kind"], part["weight"] = kind, weights.data
+        part["source"], part["label"] = weights.coords
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def _reference_lists(magic: bytes, bounds: np.ndarray, start: int, n_more: int) -> bytes:
+    """For each label or attribute its number of features, and their numbers, which are ranges."""
+    counts = np.diff(bounds)
+    first = start + CHUNK.itemsize + 4 * (len(counts) + n_more)
+    places = first + 4 * (np.cumsum(counts + 1) - (counts + 1))
+    numbers = np.insert(np.arange(bounds[0], bounds[-1]), bounds[:-1] - bounds[0], counts)
+    content = np.concatenate([places, np.zeros(n_more, dtype=np.int64), numbers])
+    size = CHUNK.itemsize + 4 * len(content)
+    return _chunk(magic, size, len(counts) + n_more) + content.astype("<u4").tobytes()
+
+
+def _chunk(magic: bytes, size: int, n: int) -> bytes:
+    return np.array([(magic, size, n)], dtype=CHUNK).tobytes()

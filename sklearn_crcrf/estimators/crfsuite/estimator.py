@@ -1,0 +1,511 @@
+"""CRF with the names and defaults of sklearn-crfsuite, for programs written for that."""
+
+import os
+import pickle
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
+from numbers import Integral, Real
+from operator import is_
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, Options
+
+from ...base.docstrings import documented
+from ...base.summary import SummaryMixin
+from ...data.ragged import SequenceArray
+from ...feature_extraction import SequenceVectorizer
+from ...linear.classifier import LinearChainClassifier
+from ...linear.serving import linear_tagger_of
+from ...serving import Tagger
+from ...training import FittedState
+from ...utils.replaced_parts import check_fitted
+from ...utils.replacing import check_replaceable, replacing
+from ...utils.soundness import Fact, Requirement, Sound
+from ...utils.unpacking import MAX_BYTES, read_limited
+from ..crf.estimator import CRF
+from ..perceptron import StructuredPerceptron
+from .algorithms import estimator_of
+from .attribute_lists import listed, read_attributes
+from .binary_model import crfsuite_bytes, parse_crfsuite_model
+from .tagger import CRFsuiteTagger, LabelLists
+from .weights import as_crfsuite_model, from_crfsuite_model
+
+__all__ = ["CRFsuiteCRF"]
+
+
+# The last tagger of an estimator, and the arrays that it was made of.
+_TAGGERS: WeakKeyDictionary[Any, tuple[tuple, Tagger]] = WeakKeyDictionary()
+
+MEANINGLESS = {
+    "num_memories": "the number of kept steps is fixed",
+    "epsilon": "training ends by delta and period, or after an epoch without errors",
+    "linesearch": "there is one line search",
+    "max_linesearch": "there is one line search",
+    "calibration_eta": "the first step size is found without it",
+    "calibration_rate": "the first step size is found without it",
+    "calibration_samples": "the first step size is found without it",
+    "calibration_candidates": "the first step size is found without it",
+    "calibration_max_trials": "the first step size is found without it",
+    "keep_tempfiles": "there are no temporary files",
+    "trainer_cls": "there is one trainer",
+}
+"""The parameters of sklearn_crfsuite.CRF that change nothing here, and why."""
+
+
+@documented
+class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
+    """CRF with the parameters, methods and attributes of ``sklearn_crfsuite.CRF``.
+
+    It has the same features and the same optimum. A parameter that is None has the default of
+    CRFsuite. Where :class:`CRF` offers more, such as probabilities of whole labellings, the
+    attribute ``crf_`` has it.
+
+    Parameters
+    ----------
+    algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
+        Limited-memory BFGS ("lbfgs", which None stands for), stochastic gradient descent, or, with
+        a weight for every pair of labels, and of attribute and label, the averaged perceptron
+        (:class:`StructuredPerceptron`), :class:`PassiveAggressiveCRF` or :class:`ArowCRF`.
+        The full names of CRFsuite, such as "averaged-perceptron", are understood too.
+    min_freq : float, default=None
+        Features, that is pairs of attribute and label or of two labels, that occur fewer times
+        have no weight. None is 0.
+    all_possible_states, all_possible_transitions : bool, default=None
+        Whether pairs of attribute and label, and of two labels, that do not occur in training
+        have weights too. None is False.
+    c1, c2 : float, default=None
+        Strengths of the penalties :math:`c_1 \\lVert w \\rVert_1` and
+        :math:`c_2 \\lVert w \\rVert^2`. None is 0 for c1, which only "lbfgs" can have, and 1 for
+        c2. Both are named as in CRFsuite; c1 is the same as in :class:`CRF`, and c2 is
+        ``1 / (2 sigma ** 2)``.
+    max_iterations : int, default=None
+        None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for the others.
+    num_memories, epsilon : object, default=None
+        Accepted and ignored, with a FutureWarning if it is not None: it changes the search for
+        the optimum, not the optimum.
+    period : int, default=None
+        None is 10.
+    delta : float, default=None
+        Training stops when the objective fell by less than this part over ``period``
+        iterations. None is 1e-5 for "lbfgs", and 1e-6 for "l2sgd".
+    linesearch, max_linesearch : object, default=None
+        As ``num_memories``.
+    calibration_eta, calibration_rate, calibration_samples : object, default=None
+        As ``num_memories``.
+    calibration_candidates, calibration_max_trials : object, default=None
+        As ``num_memories``.
+    pa_type : {0, 1, 2}, default=None
+        Of "pa": steps without a limit, PA-I, or PA-II. None is 1.
+    c : float, default=None
+        Of "pa": limit of the steps. None is 1.
+    error_sensitive : bool, default=None
+        Of "pa": whether the margin is the square root of the number of wrong labels, not 1. None
+        is True.
+    averaging : bool, default=None
+        Of "pa": whether the mean of the weights after all steps is taken. None is True.
+    variance, gamma : float, default=None
+        Of "arow": variance of the weights before training, and the counterweight of steps. None
+        is 1.
+    verbose : bool, default=False
+        Print a line after each iteration, and the accuracy on development data.
+    model_filename : str or path-like, default=None
+        A binary model of CRFsuite: fit writes it, which needs labels that are strings, and without
+        fit it is read when it is needed first.
+    keep_tempfiles : bool, default=False
+        Accepted and ignored: there are no temporary files.
+    trainer_cls : object, default=None
+        As ``num_memories``.
+    n_jobs : int, default=None
+        Number of threads.
+    random_state : int, RandomState or None, default=None
+        Of all but "lbfgs".
+
+    Attributes
+    ----------
+    crf_ : CRF, StructuredPerceptron, PassiveAggressiveCRF or ArowCRF
+        What is trained, on the rows that ``vectorizer_`` makes.
+    vectorizer_ : SequenceVectorizer
+    dev_score_ : float or None
+        Accuracy of the labels of ``X_dev``, if it was given.
+    tagger_ : :class:`~sklearn_crcrf.estimators.crfsuite.tagger.CRFsuiteTagger`
+        The methods ``labels``, ``tag``, ``set``, ``marginal``, ``probability`` and ``info`` of
+        ``pycrfsuite.Tagger``. Before fit, this attribute and the next ones, up
+        to ``transition_features_``, are None.
+    size_ : int
+        Number of bytes of the pickled ``crf_``.
+    classes_ : list
+        All labels.
+    attributes_ : list of str
+        The attributes that have a weight other than zero: keys, or ``"key:value"``.
+    num_attributes_ : int
+        Number of ``attributes_``.
+    state_features_ : dict
+        The weights ``{(attribute, label): weight}`` that are not zero.
+    transition_features_ : dict
+        The weights ``{(label, next label): weight}`` that are not zero.
+    {loss_curve_}
+    {n_iter_}
+    converged_ : bool
+        Whether training ended by itself: it was neither interrupted nor ended by
+        ``max_iterations``.
+
+    See Also
+    --------
+    CRF : The same model in the terms of scikit-learn, which takes more kinds of input.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRFsuiteCRF
+    >>> X = [[{"word": "the"}, {"word": "dog"}], [{"word": "dogs"}, {"word": "sleep"}]]
+    >>> crf = CRFsuiteCRF(c2=0.1).fit(X, [["D", "N"], ["N", "V"]])
+    >>> crf.predict_single([{"word": "the"}, {"word": "dogs"}])
+    ['D', 'N']
+    >>> sorted(crf.state_features_)
+    [('word:dog', 'N'), ('word:dogs', 'N'), ('word:sleep', 'V'), ('word:the', 'D')]
+    """
+
+    _parameter_constraints: dict = {
+        "algorithm": [str, None],
+        "min_freq": [Interval(Real, 0, None, closed="left"), None],
+        "all_possible_states": ["boolean", None],
+        "all_possible_transitions": ["boolean", None],
+        "c1": [Interval(Real, 0, None, closed="left"), None],
+        "c2": [Interval(Real, 0, None, closed="left"), None],
+        "max_iterations": [Interval(Integral, 0, None, closed="left"), None],
+        "period": [Interval(Integral, 1, None, closed="left"), None],
+        "delta": [Interval(Real, 0, None, closed="left"), None],
+        "pa_type": [Options(Integral, {0, 1, 2}), None],
+        "c": [Interval(Real, 0, None, closed="neither"), None],
+        "error_sensitive": ["boolean", None],
+        "averaging": ["boolean", None],
+        "variance": [Interval(Real, 0, None, closed="neither"), None],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "model_filename": [str, os.PathLike, None],
+        **{name: [object, None] for name in MEANINGLESS},
+        "keep_tempfiles": ["boolean"],
+        "verbose": ["verbose"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        algorithm=None,
+        min_freq=None,
+        all_possible_states=None,
+        all_possible_transitions=None,
+        c1=None,
+        c2=None,
+        max_iterations=None,
+        num_memories=None,
+        epsilon=None,
+        period=None,
+        delta=None,
+        linesearch=None,
+        max_linesearch=None,
+        calibration_eta=None,
+        calibration_rate=None,
+        calibration_samples=None,
+        calibration_candidates=None,
+        calibration_max_trials=None,
+        pa_type=None,
+        c=None,
+        error_sensitive=None,
+        averaging=None,
+        variance=None,
+        gamma=None,
+        verbose=False,
+        model_filename=None,
+        keep_tempfiles=False,
+        trainer_cls=None,
+        *,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.algorithm = algorithm
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.num_memories = num_memories
+        self.epsilon = epsilon
+        self.period = period
+        self.delta = delta
+        self.linesearch = linesearch
+        self.max_linesearch = max_linesearch
+        self.calibration_eta = calibration_eta
+        self.calibration_rate = calibration_rate
+        self.calibration_samples = calibration_samples
+        self.calibration_candidates = calibration_candidates
+        self.calibration_max_trials = calibration_max_trials
+        self.pa_type = pa_type
+        self.c = c
+        self.error_sensitive = error_sensitive
+        self.averaging = averaging
+        self.variance = variance
+        self.gamma = gamma
+        self.verbose = verbose
+        self.model_filename = model_filename
+        self.keep_tempfiles = keep_tempfiles
+        self.trainer_cls = trainer_cls
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.dict = True
+        tags.target_tags.required = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, *, sample_weight: Any = None
+    ) -> "CRFsuiteCRF":
+        """Train on labelled sequences.
+
+        Parameters
+        ----------
+        X : list or generator of sequences
+            Their tokens are feature dicts, or lists of attributes that are strings. Keys and
+            values may also be bytes in UTF-8. A sequence may be a generator, or a
+            ``pycrfsuite.ItemSequence``. A GraphArray holds trees.
+        y : list or generator of label lists
+        X_dev, y_dev : as X and y, optional
+            Sequences that the trained model is evaluated on; training does not depend on them.
+        sample_weight : array-like of shape (n_sequences,), optional
+
+        Returns
+        -------
+        CRFsuiteCRF
+            Itself. If training fails, it stays as it was; if it is interrupted, it has the
+            weights of the last iteration.
+
+        Raises
+        ------
+        ValueError
+            If CRF cannot do what a parameter asks for, only one of ``X_dev`` and ``y_dev`` is
+            given, or input is not valid.
+        """
+        if (X_dev is None) != (y_dev is None):
+            raise ValueError("X_dev and y_dev must be given together")
+        for name, why in MEANINGLESS.items():
+            if getattr(self, name) is not (False if name == "keep_tempfiles" else None):
+                message = f"the parameter {name} of CRFsuite has no effect here: {why}"
+                warnings.warn(message, FutureWarning, stacklevel=3)
+        if self.model_filename is not None:
+            check_replaceable(self.model_filename)
+        with self._replaced_by(self._unfitted()) as twin:
+            twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
+            twin.crf_.fit(
+                twin.vectorizer_.fit_transform(read_attributes(X)), listed(y), sample_weight
+            )
+            twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
+            twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
+            if twin.dev_score_ is not None and self.verbose:
+                print(f"accuracy on X_dev: {twin.dev_score_:.4f}")
+            if self.model_filename is not None:
+                content = crfsuite_bytes(as_crfsuite_model(twin.crf_))
+                with replacing(self.model_filename) as file:
+                    file.write(content)
+        return self
+
+    def predict(self, X: Any, *, subject_to: Any = None) -> list[list]:
+        """The labels of the best path of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        {subject_to}
+
+        Returns
+        -------
+        LabelLists
+            A list of one list of labels for each sequence; an array of it has dtype object.
+
+        Raises
+        ------
+        ValueError
+            If ``subject_to`` does not fit X, or no path that satisfies it is possible.
+        """
+        labels = self._fitted().predict(self._rows(X), subject_to=subject_to)
+        return LabelLists(labels.tolist())
+
+    def tagger(self) -> Tagger:
+        """Make an immutable object that labels one sequence in one compiled call.
+
+        Returns
+        -------
+        Tagger
+            It gives the labels of :meth:`predict`; see :class:`~sklearn_crcrf.serving.Tagger`.
+        """
+        crf, vectorizer = self._fitted(), self.vectorizer_
+        symbols, dtype = vectorizer.vocabulary_.symbols, np.dtype(vectorizer.dtype)
+        return linear_tagger_of(crf, symbols, dtype, separator=vectorizer.separator, lists=True)
+
+    def _kept_tagger(self) -> Tagger:
+        """The result of :meth:`tagger`, made once for the same weights."""
+        crf = self._trained() or self._fitted()
+        vectorizer = self.vectorizer_
+        parts = (
+            *(crf.coef_, crf.transitions_, crf.begin_, crf.end_, crf.classes_),
+            *(crf._encoder, crf._constraints, crf._decoding()),
+            *(vectorizer.vocabulary_, vectorizer.separator),
+        )
+        kept = _TAGGERS.get(self)
+        if kept is None or not all(map(is_, kept[0], parts)):
+            _TAGGERS[self] = kept = parts, self.tagger()
+        return kept[1]
+
+    def predict_single(self, xseq: Any) -> list:
+        """The labels of the best path of one sequence.
+
+        Parameters
+        ----------
+        xseq : list of dicts
+
+        Returns
+        -------
+        labels : list
+        """
+        return self.predict([xseq])[0]
+
+    def predict_marginals(self, X: Any) -> list[list[dict]]:
+        """Marginal probabilities of the labels of each token.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        LabelLists
+            A list for each sequence, with a dict ``{label: probability}`` for each token.
+        """
+        crf = self._fitted()
+        labels, marginals = crf.classes_.tolist(), crf.predict_proba(self._rows(X))
+        tokens = [dict(zip(labels, row, strict=True)) for row in marginals.data.tolist()]
+        return LabelLists([tokens[a:b] for a, b in pairwise(marginals.offsets)])
+
+    def predict_marginals_single(self, xseq: Any) -> list[dict]:
+        """Marginal probabilities of the labels of each token of one sequence.
+
+        Parameters
+        ----------
+        xseq : list of dicts
+
+        Returns
+        -------
+        probabilities : list of dicts
+            From labels to probabilities, one for each token.
+        """
+        return self.predict_marginals([xseq])[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the labels of all tokens.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+
+        Returns
+        -------
+        float
+        """
+        return self._fitted().score(self._rows(X), listed(y), sample_weight)
+
+    @property
+    def tagger_(self) -> CRFsuiteTagger | None:
+        """The methods of ``pycrfsuite.Tagger`` for this model; None before fit."""
+        return None if self._trained() is None else CRFsuiteTagger(self)
+
+    @property
+    def size_(self) -> int | None:
+        """Number of bytes of the pickled ``crf_``; None before fit."""
+        crf = self._trained()
+        return None if crf is None else len(pickle.dumps(crf, pickle.HIGHEST_PROTOCOL))
+
+    @property
+    def classes_(self) -> list | None:
+        """All labels; None before fit."""
+        crf = self._trained()
+        return None if crf is None else crf.classes_.tolist()
+
+    @property
+    def attributes_(self) -> list[str] | None:
+        """The attributes that have a weight other than zero: keys, or ``"key:value"``."""
+        crf = self._trained()
+        if crf is None:
+            return None
+        attribute, _ = crf.coef_.nonzero()
+        return crf.attribute_names_[np.unique(attribute)].tolist()
+
+    @property
+    def num_attributes_(self) -> int | None:
+        """Number of :attr:`attributes_`; None before fit."""
+        attributes = self.attributes_
+        return None if attributes is None else len(attributes)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float] | None:
+        """The weights ``{(attribute, label): weight}`` that are not zero; None before fit."""
+        crf = self._trained()
+        return None if crf is None else crf.state_features_
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float] | None:
+        """The weights ``{(label, next label): weight}`` that are not zero; None before fit."""
+        crf = self._trained()
+        return None if crf is None else crf.transition_features_
+
+    @property
+    def loss_curve_(self) -> list[float]:
+        """The objective, with the penalties, after each iteration."""
+        return self._fitted().loss_curve_
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of iterations."""
+        return self._fitted().n_iter_
+
+    @property
+    def converged_(self) -> bool:
+        """Whether training ended by itself."""
+        return self._fitted().converged_
+
+    def _requirements(self) -> Iterator[Requirement]:
+        is_trained = isinstance(self.crf_, CRF | StructuredPerceptron)
+        yield Fact("crf_", is_trained, "must be a CRF or a StructuredPerceptron")
+        is_vectorizer = isinstance(self.vectorizer_, SequenceVectorizer)
+        yield Fact("vectorizer_", is_vectorizer, "must be a SequenceVectorizer")
+        n_attributes = self.crf_.coef_.shape[0]
+        known = len(self.vectorizer_.vocabulary_) == n_attributes
+        yield Fact("vectorizer_.vocabulary_", known, f"must have {n_attributes} symbols")
+
+    def _facts(self) -> dict[str, str]:
+        return self.crf_._facts() if hasattr(self, "crf_") else {}
+
+    def _trained(self) -> LinearChainClassifier | None:
+        """What was trained, or is in the file of ``model_filename``, or None."""
+        if not hasattr(self, "crf_") and self.model_filename is not None:
+            with suppress(FileNotFoundError), open(self.model_filename, "rb") as file:
+                model = parse_crfsuite_model(read_limited(file, MAX_BYTES))
+                self.crf_, self.vectorizer_ = from_crfsuite_model(model, ":", MAX_BYTES)
+                self.dev_score_: float | None = None
+        return getattr(self, "crf_", None)
+
+    def _fitted(self) -> LinearChainClassifier:
+        self._trained()
+        check_fitted(self, "crf_")
+        return self.crf_
+
+    def _rows(self, X: Any) -> SequenceArray:
+        self._fitted()
+        return self.vectorizer_.transform(read_attributes(X))

@@ -1,0 +1,538 @@
+"""EmpiricalCRF: a conditional random field trained by counting."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...base.batch_values import raise_if_impossible, raise_if_not_finite, token_marginals
+from ...base.batches import Batch
+from ...base.contributions import Contributions
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...counts.edge_types import edge_types
+from ...data.ragged import SequenceArray
+from ...feature_extraction.tagger_steps import tagger_steps
+from ...linear import NamedWeights
+from ...serving import Tagger
+from ...structures import HigherOrderChain, Scores, Structure
+from ...structures.inference import INFERENCE, Inference
+from ...structures.lattice.pruning import MOST_OF_RUNS
+from ...utils.replaced_parts import check_fitted
+from ...utils.soundness import Requirement, below, indices
+from .contributions import attribute_names
+from .labels_of_words import labels_of_words
+from .named_weights import named_weights
+from .prepared import Prepared
+from .prepared_words import PreparedWords
+from .segment_rates import MAX_LENGTH, segmented
+from .serving import counted_tagger_of
+from .soundness import (
+    fourgram_requirements,
+    model_requirements,
+    segment_type_requirements,
+    trigram_requirements,
+)
+from .training import SPELLINGS, EmpiricalTraining
+
+__all__ = ["EmpiricalCRF"]
+
+_METHODS_OUT_OF_FOLD = ("predict", "predict_proba")
+
+
+@documented
+class EmpiricalCRF(EmpiricalTraining):
+    r"""CRF over sequences, trees or graphs, trained in closed form, by co-occurrence rates.
+
+    The probability of a labelling is a product of unary probabilities and co-occurrence rates,
+
+    .. math::
+
+       p(y \mid x) = \prod_i \mathrm{CR}(y_i; y_{i+1} \mid x) \prod_j p(y_j \mid x), \qquad
+       \mathrm{CR}(a; b) = \frac{p(a, b)}{p(a)\, p(b)},
+
+    and each factor is estimated by counting [1]_ [2]_. By default every zero count is smoothed
+    from a broader estimate, and unknown words are judged by their spelling and their
+    neighbours. :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
+
+    In the forests of a :class:`GraphArray` each rate is of a parent and a child, so this is exact
+    too. The neighbours that predict a label are still the neighbours in the sequence of tokens.
+    Types of edges have rates of their own, smoothed towards the common rates. In graphs with
+    cycles ``inference`` says how labels are found, :meth:`predict` gives the best label of each
+    token, and the order of the tokens does not matter. Rates are the same in both directions of an
+    edge, unless its direction tells about labels: a test of the counts decides.
+
+    In a chordal graph each cycle of more than three tokens has a chord. For samples that are
+    chordal, and have no clique of four tokens, the product is exact with another factor for each
+    triangle [2]_,
+
+    .. math::
+
+       \frac{\mathrm{CR}(i; j; k)}{\mathrm{CR}(i; j)\, \mathrm{CR}(j; k)\, \mathrm{CR}(i; k)};
+
+    these rates are smoothed towards 1.
+    The inference must be "exact" or "ilp", or "auto" with at most 21 labels. In all other graphs
+    with cycles the product of the rates of edges counts evidence several times, so these rates
+    have an exponent below 1.
+
+    Parameters
+    ----------
+    mu_oov : float, default=1.0
+        Exponent of the distribution :math:`p(y \mid \mathrm{spelling})` of an unknown word: below 1
+        its neighbours count for more, above 1 its spelling does. In [0, inf).
+    sigma : float, default=1.0
+        Width of all priors. Every pseudo-count is divided by ``sigma ** 2``. Parameters that are
+        fitted iteratively have a Gaussian prior, with standard deviation sigma for
+        ``spelling="maxent"`` and ``0.1 * sigma`` for ``exponents="fit"``. In (0, inf]; ``inf``
+        means plain frequencies.
+    spelling : {"product", "joint", "mean", "maxent"}, default="product"
+        How :math:`p(y \mid \mathrm{spelling})` is estimated: as a product of the co-occurrence
+        rates of y with affixes, shape and case; or, from the eleven binary features of the papers,
+        as the frequency given all features, the mean of the frequencies given each feature, or an
+        exponential model.
+    zeros : {"smoothed", "floored", "exact"}, default="smoothed"
+        How events that never occurred are scored. Unless they are smoothed, a known word has only
+        the labels it was seen with; a pair of words not seen together backs off to the spelling
+        if one word is unknown, else to the labels alone; wider context is not used; and a pair
+        of labels of frequency zero costs a large constant (floored) or is impossible (exact).
+    experts : list of str, default=None
+        The attributes that predict a label, besides the word and its spelling: templates such as
+        ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.Window`. The prior of
+        each is the estimate of the one with most of its symbols. By default they are windows of the
+        words and of all other columns, and rates of labels depend on the columns of both tokens; if
+        experts are given, rates depend on the words only, and the more experts there are, the
+        smaller are all default exponents.
+    exponents : None, "fit" or dict, default=None
+        Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
+        defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
+        to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others, and
+        then makes probabilities agree with how often labels of these tokens are right. Sequences
+        that have unknown labels are counted, but not held out. The
+        rates of labels have the exponent "transition", what the symbols of both tokens add to these
+        has the exponent "edges", and what the types of edges add "edge types". In graphs with
+        cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in
+        samples where their product is exact.
+    validation_fraction : float, default=0.1
+        Largest fraction of the tokens that is held out at a time, to fit exponents; the smaller
+        it is, the more folds there are. Folds consist of blocks of consecutive sequences.
+    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
+        How labels of graphs with cycles are found, as in :class:`GraphCRF`.
+    order : {1, 2, 3}, default=1
+        2 adds co-occurrence rates of three labels in a row, and 3 also of four, in sequences. Of
+        each token only the labels are considered that have a probability of 0.00003 given rates of
+        two, and at most 8.
+    segments : {"counted"}, default=None
+        Whether whole segments are counted, too: how often runs of up to 4 tokens with the same
+        words, the same shapes after the same word, or the same last word were a segment. They raise
+        or lower the scores of whole segments above what the chain says of them, with the exponents
+        "segment", "segment shapes" and "segment end". Labels must be in the scheme IOB2, IOBES,
+        BILOU or BMES, and labellings that spell no segmentation are impossible.
+    min_count : int, default=1
+        The least number of times that several symbols must occur together, such as in the expert
+        ``"token[-1]|token[0]"``, to have weights; rarer ones are taken to be new. Most of a model
+        are weights of pairs that occurred once. Counts that were dropped cannot grow again, so with
+        a value above 1 there is no :meth:`partial_fit` and no :meth:`forget`.
+    observation : str, default=None
+        The key or column that holds the words, if tokens have several. By default it is found by
+        its symbols, whatever the order of the columns: words are neither numbers nor truth values,
+        differ within sequences, and have the most different values. If the choice is close, there
+        is a warning.
+    {binning}
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that predict.
+
+    Attributes
+    ----------
+    {classes_}
+    coef_ : CSR of shape (n_attributes, n_labels)
+        Weights of attributes; a state score is a sum of rows, each times its exponent. Weights
+        are not negative, except without smoothing: then they are logarithms of frequencies.
+    {attribute_names_}
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        Transition scores that are the same for all tokens; in forests from parent to child.
+    begin_, end_ : ndarray of shape (n_labels,)
+        Scores of the labels of first and last tokens, or of roots and leaves; zero in graphs with
+        cycles, and unless zeros are smoothed.
+    exponents_ : dict
+        The exponents in use, by name.
+    observation_ : str or None
+        The key or column that holds the words; None if X has numbers only.
+    {counts_}
+    {tabulator_}
+    {encoder_}
+    model_ : SmoothedModel or FrequencyModel
+        The estimates made from the counts; computes the scores.
+    loss_curve_ : list of float
+        Only if exponents were fitted, as the two below: the loss of the sequences plus the
+        penalty of the exponents, after each iteration. The exponents of segments are fitted last.
+    {n_iter_}
+    converged_ : bool
+        False if the exponents still changed after 50 iterations.
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    CRF : Weights that minimise a loss, of any attributes.
+    HMM : Counts of labels and observations together.
+    SegmentF1Classifier : Labels for the F1 of segments.
+
+    References
+    ----------
+    .. [1] Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of
+       Conditional Random Fields", 2013.
+    .. [2] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> crf = EmpiricalCRF().fit(X, y)
+    >>> crf.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    >>> crf.forget(X[:1], y[:1]).predict([["a", "cat"]])
+    array([list(['D', 'N'])], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        "mu_oov": [Interval(Real, 0, None, closed="left")],
+        "spelling": [StrOptions(set(SPELLINGS))],
+        "zeros": [StrOptions({"smoothed", "floored", "exact"})],
+        "experts": ["array-like", None],
+        "exponents": [None, StrOptions({"fit"}), Mapping],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "inference": [StrOptions(set(INFERENCE)), Inference],
+        "order": [Interval(Integral, 1, 3, closed="both")],
+        "segments": [StrOptions({"counted"}), None],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "observation": [str, None],
+        **shared("sigma", "binning", "sample_unit", "n_jobs"),
+    }
+
+    def __init__(
+        self,
+        mu_oov=1.0,
+        sigma=1.0,
+        *,
+        spelling="product",
+        zeros="smoothed",
+        experts=None,
+        exponents=None,
+        validation_fraction=0.1,
+        inference="auto",
+        order=1,
+        segments=None,
+        min_count=1,
+        observation=None,
+        binning=None,
+        sample_unit="sequence",
+        n_jobs=None,
+    ):
+        self.mu_oov = mu_oov
+        self.sigma = sigma
+        self.spelling = spelling
+        self.zeros = zeros
+        self.experts = experts
+        self.exponents = exponents
+        self.validation_fraction = validation_fraction
+        self.inference = inference
+        self.order = order
+        self.segments = segments
+        self.min_count = min_count
+        self.observation = observation
+        self.binning = binning
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def ecrn(cls, **params: Any) -> "EmpiricalCRF":
+        """The method of the ICMLA 2013 paper (III-D): plain frequencies with back-off.
+
+        Parameters
+        ----------
+        **params
+            Parameters that differ from ``spelling="joint"``, ``zeros="floored"`` and
+            ``sigma=inf``; ``spelling="mean"`` averages over single features,
+            ``zeros="exact"`` makes events of frequency zero impossible.
+
+        Returns
+        -------
+        EmpiricalCRF
+        """
+        return cls(**{"spelling": "joint", "zeros": "floored", "sigma": np.inf, **params})
+
+    @classmethod
+    def maxent(cls, **params: Any) -> "EmpiricalCRF":
+        """The exponential extension of the 2013 report (3.7.2): fitted distributions.
+
+        Parameters
+        ----------
+        **params
+            Parameters that differ from ``spelling="maxent"``, ``zeros="floored"`` and
+            ``sigma=10``.
+
+        Returns
+        -------
+        EmpiricalCRF
+        """
+        return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
+
+    def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
+        """The labels of the best path of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        {allowed}
+        {subject_to}
+
+        Returns
+        -------
+        labels
+            In the layout of X: an object array of lists for lists, a SequenceArray for a
+            SequenceArray, else a 1-D array.
+
+        Raises
+        ------
+        ValueError
+            If ``allowed`` or ``subject_to`` does not fit X, or no path that they allow is possible.
+        """
+        found = None
+        if allowed is None and subject_to is None:
+            check_fitted(self)
+            found = labels_of_words(copy(self), X)
+        return super().predict(X, allowed, subject_to) if found is None else found
+
+    def tagger(self, transformers: Sequence[Any] = ()) -> Tagger:
+        """Make an immutable object that labels one sequence in one compiled call.
+
+        Parameters
+        ----------
+        transformers : sequence of fitted transformers, default=()
+            The steps of a pipeline that ends in this classifier, from columns to columns.
+
+        Returns
+        -------
+        Tagger
+            It gives the labels of :meth:`predict`; see :class:`~sklearn_crcrf.serving.Tagger`.
+
+        Raises
+        ------
+        ValueError
+            If X had numbers or no sequences in fit, or ``zeros``, ``spelling`` and ``segments``
+            are not the defaults, or an expert has more than three symbols, or a tagger cannot do
+            what a transformer does.
+        """
+        check_fitted(self)
+        return counted_tagger_of(self, tagger_steps(transformers) if transformers else None)
+
+    def fit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
+        """Fit the exponents of a fitted model to data that was not counted.
+
+        Experts that :meth:`fit` did not count take no part: their exponents are 0 by default, and
+        the parameter ``exponents`` neither names them nor is ``"fit"``. Sequences with labels
+        that are unknown, or were never counted, are left out.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+            A sequence weighs as much as its tokens do on average.
+
+        Returns
+        -------
+        EmpiricalCRF
+        """
+        check_fitted(self)
+        since = self.__dict__
+        with self._replaced_by(copy(self), since) as twin:
+            twin._fit_exponents_to(X, y, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def predict_out_of_fold(
+        self,
+        X: Any,
+        y: Any,
+        cv: Any = 5,
+        sample_weight: Any = None,
+        method: str = "predict",
+    ) -> Any:
+        """Predictions for all sequences, each by a model trained on the other folds.
+
+        All folds are counted in one pass, then the counts of one fold at a time are subtracted, so
+        it costs little more than one fit. This estimator itself does not change.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+        cv : int or splitter, default=5
+            Number of consecutive folds, or a splitter that tests every sequence exactly once.
+        sample_weight : as in :meth:`fit`
+        method : {"predict", "predict_proba"}, default="predict"
+            Whether to predict labels, or the probabilities of all labels of y, in sorted order.
+
+        Returns
+        -------
+        labels or probabilities
+            In the layout of X. The probability of a label that is in the test fold only is 0.
+
+        Raises
+        ------
+        ValueError
+            If the parameter ``exponents`` is ``"fit"``: pass ``exponents_`` of a fitted model; or
+            if there is no such method.
+        """
+        if method not in _METHODS_OUT_OF_FOLD:
+            raise ValueError(f"method must be one of {_METHODS_OUT_OF_FOLD}, got {method!r}")
+        if self.exponents == "fit":
+            raise ValueError('exponents="fit" is fitted by fit only; give the exponents as a dict')
+        return clone(self)._unfitted()._predict_out_of_fold(X, y, cv, sample_weight, method)
+
+    def known_tokens(self, X: Any) -> Any:
+        """Which words were seen in training.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        known : bool, in the layout of X
+        """
+        check_fitted(self)
+        fitted = copy(self)
+        sequences = fitted._check_X(X)
+        observations = fitted._encode(sequences.X)
+        seen = np.append(fitted.model_.statistics.n_seen, [0.0, 0.0])[observations.ids] > 0
+        return sequences.mirror(seen[observations.word])
+
+    @property
+    def observation_(self) -> str | None:
+        """The key or column that holds the words; None if X has numbers only."""
+        return self.tabulator_.words if self.tabulator_.has_words else None
+
+    @property
+    def coef_(self) -> sp.csr_array:
+        """Weights of attributes, CSR of shape (n_attributes, n_labels)."""
+        return self.model_.coef
+
+    @property
+    def attribute_names_(self) -> np.ndarray:
+        """The attribute of each row of ``coef_``, such as ``"token[-1]=the|token[0]=dog"``."""
+        names = attribute_names(self.model_.attribute_keys(), self.encoder_)
+        others = self.encoder_.attribute_names if hasattr(self.model_, "attributes") else []
+        return np.append(names, np.array(others, dtype=object))
+
+    @property
+    def transitions_(self) -> np.ndarray:
+        """Transition scores that are the same for all tokens, row = previous label."""
+        return self.model_.common_transitions()
+
+    @property
+    def begin_(self) -> np.ndarray:
+        """Scores of the first labels of sequences."""
+        return self.model_.boundaries()[0]
+
+    @property
+    def end_(self) -> np.ndarray:
+        """Scores of the last labels of sequences."""
+        return self.model_.boundaries()[1]
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        if facts and len(self.encoder_.names) > 1 and self.observation_ is not None:
+            facts["words"] = f"column {self.observation_!r}"
+        return facts
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        n = len(self.classes_)
+        yield from below("model_", model_requirements(self.model_, self.encoder_, n))
+        rates = self.model_.segments
+        yield from below("model_.segments", segment_type_requirements(rates, self.classes_))
+        yield indices("_rank", self._rank, (len(self._label_ids),), n, -1)
+        if self._trigrams is not None:
+            yield from below("_trigrams", trigram_requirements(self._trigrams, n))
+        if self._fourgrams is not None:
+            yield from below("_fourgrams", fourgram_requirements(self._fourgrams, n))
+
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
+        """The best path of each sequence; the best label of each token if no path is possible.
+
+        In graphs with cycles also the best label of each token, unless there are no probabilities.
+        """
+        if self.encoder_.links == "any" and structure.can("log_partition"):
+            return token_marginals(structure, scores, first).argmax(axis=1)
+        value, y = structure.maximum(scores)
+        raise_if_not_finite(value, structure, scores, first)
+        impossible = np.repeat(np.isneginf(value), np.diff(structure.offsets))
+        if impossible.any():
+            if np.isneginf(scores.state[impossible].max(axis=1)).any():
+                raise_if_impossible(value, first)
+            y[impossible] = scores.state[impossible].argmax(axis=1)
+        return y
+
+    def _run_rates(self) -> list[Any]:
+        """The rates of three labels in a row, and of four."""
+        return [rates for rates in (self._trigrams, self._fourgrams) if rates is not None]
+
+    def _structure(self, X: SequenceArray) -> Structure:
+        if self._trigrams is not None:
+            return HigherOrderChain(X.offsets, [rates.table() for rates in self._run_rates()])
+        if self.model_.segments is not None:
+            return segmented(X.offsets, self.classes_)
+        structure = self._linked(X)
+        if self.encoder_.links != "any":
+            return structure
+        types = self.encoder_.encode_types(edge_types(X, structure))
+        return self.model_.structure(structure, types)
+
+    def _scores_per_token(self) -> int:
+        if self._trigrams is not None:
+            return MOST_OF_RUNS**3  # few tokens have as many runs of likely labels
+        return len(self.classes_) * (1 if self.model_.segments is None else MAX_LENGTH)
+
+    def _named_weights(self) -> NamedWeights:
+        if self.zeros != "smoothed":
+            raise ValueError(
+                f'init: the weights of EmpiricalCRF need zeros="smoothed", got {self.zeros!r}'
+            )
+        return named_weights(self.model_, self.classes_)
+
+    def _prepare(self, X: SequenceArray) -> Prepared:
+        self._check_links(X, self.encoder_.links)
+        observations, structure = self._encode(X), self._linked(X)
+        if self.encoder_.links == "any":
+            structure = self.model_.structure(structure, observations.edge_types)
+        return self.model_.prepare(observations, structure)
+
+    def _prepare_scores(self, X: SequenceArray) -> Prepared | PreparedWords:
+        words = PreparedWords.of(self, X)
+        return self._prepare(X) if words is None else words
+
+    def _scores(self, prepared: Prepared | PreparedWords, batch: Batch) -> Scores:
+        if isinstance(prepared, PreparedWords):
+            return prepared.scores(batch)
+        part = prepared.take(batch)
+        scores = self.model_.scores(part)
+        if self.model_.segments is None:
+            return scores
+        return self.model_.with_segments(batch.structure, scores, part)
+
+    def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
+        part = prepared.take(batch)
+        entries = self.model_.contributions(part, y, self.classes_, batch.structure)
+        for n, rates in enumerate(self._run_rates(), 3):
+            runs = [y[k : len(y) - n + 1 + k] for k in range(n)]
+            names = [" → ".join(map(str, self.classes_[[*ids]])) for ids in zip(*runs, strict=True)]
+            last = np.arange(n - 1, max(len(y), n - 1))
+            of_runs = Contributions.of("transition", last, names, rates(*runs))
+            entries = Contributions.join([entries, of_runs])
+        return entries

@@ -1,0 +1,273 @@
+"""The attributes around a token that predict its label."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ...counts import Template
+from ...feature_extraction.window_templates import parse_places, places_name
+from ...utils.names import check_several
+from .default_exponents import default_exponents, graph_exponents, uniform_exponents
+
+__all__ = [
+    "ContextExpert",
+    "EdgeExpert",
+    "Experts",
+    "Symbols",
+    "all_experts",
+    "chosen_experts",
+    "context_experts",
+    "edge_experts",
+    "given_templates",
+]
+
+Symbols = Sequence[tuple[str, int]]
+"""Columns, and offsets from the token."""
+
+
+class ContextExpert(NamedTuple):
+    """An attribute made of symbols around a token.
+
+    Parameters
+    ----------
+    name : str
+        For example ``"token[-1]|token[0]"``.
+    template : Template
+    broader : Template or None
+        The template with fewer symbols whose estimate is the prior; None if the prior is the
+        overall label distribution.
+    """
+
+    name: str
+    template: Template
+    broader: Template | None = None
+
+    @property
+    def exponent_names(self) -> list[str]:
+        """The names of its exponents, for words seen often, seldom and never."""
+        return [self.name, f"{self.name}/seldom", f"{self.name}/unseen"]
+
+
+class EdgeExpert(NamedTuple):
+    """An attribute that raises the transition into a token.
+
+    Parameters
+    ----------
+    template : Template
+        Counted with pairs of labels.
+    exponent : float
+    strength : float
+        Its prior, the label bigrams, counts as much as this number of observations.
+    before, here : (Template, int)
+        For the previous and the current label alone: the template that estimates it, and the
+        position, among the symbols of the edge, of the symbol that it is given.
+    """
+
+    template: Template
+    exponent: float
+    strength: float
+    before: tuple[Template, int]
+    here: tuple[Template, int]
+
+
+class Experts(NamedTuple):
+    """The experts that may take part in a model.
+
+    Parameters
+    ----------
+    contexts : list of ContextExpert
+        A broader template comes before the templates whose prior it is.
+    edges : list of EdgeExpert
+    defaults : mapping from name to (float, float)
+        Default exponents, for labels of segments and for other labels; 0 for names without one.
+    """
+
+    contexts: list[ContextExpert]
+    edges: list[EdgeExpert]
+    defaults: Mapping[str, tuple[float, float]]
+
+    def templates(self, exponents: Mapping[str, float] | None) -> list[Template]:
+        """The templates of the experts that take part; of all of them for None.
+
+        An expert takes part if its exponent is given, or by default not 0 for labels of any kind.
+        """
+        used = {name for name, values in self.defaults.items() if any(values)} | {
+            *(exponents or ())
+        }
+        experts: list[ContextExpert | EdgeExpert] = [
+            expert
+            for expert in self.contexts
+            if exponents is None or not used.isdisjoint(expert.exponent_names)
+        ]
+        experts += self.edges
+        return [*(expert.template for expert in experts), *given_templates(self.edges)]
+
+    def exponents(self, are_segments: bool) -> dict[str, float]:
+        """Default exponents by name; for labels of segments if ``are_segments``."""
+        return {name: values[0 if are_segments else 1] for name, values in self.defaults.items()}
+
+
+def all_experts(
+    names: Sequence[str], features: Iterable[str], links: str, has_words: bool = True
+) -> Experts:
+    """The experts of which exponents choose; parameters as of the functions below.
+
+    Tokens with links of any kind have no order, so there are no experts on their neighbours. If
+    there are no words, but the columns of a sparse X, rates of labels count in full.
+    """
+    contexts = [
+        expert
+        for expert in context_experts(names, features)
+        if links != "any" or not any(offset for _, offset in expert.template.symbols)
+    ]
+    edges = [*edge_experts(names, links)]
+    if links == "any":
+        return Experts(contexts, edges, graph_exponents(names))
+    known = {expert.name: expert.template.symbols for expert in contexts}
+    defaults = default_exponents(names, known)
+    return Experts(
+        contexts, edges, defaults if has_words else defaults | uniform_exponents([], 1.0, 1.0)
+    )
+
+
+def chosen_experts(
+    templates: Sequence[str], names: Sequence[str], features: Iterable[str], links: str
+) -> Experts:
+    """The experts that a user names, and the experts on transitions that need only words.
+
+    The prior of an expert is the estimate of the expert with most of its symbols, if another one
+    has some of them. By default all have the same exponent, so that evidence that repeats itself
+    does not add up; rates of linked labels, which repeat less of it, have its square root.
+
+    Parameters
+    ----------
+    templates : sequence of str
+        Such as ``"tag[-1]|tag[0]"``. The word alone is left out, as it always takes part.
+    names, features, links
+        As in :func:`context_experts` and :func:`edge_experts`.
+
+    Returns
+    -------
+    Experts
+
+    Raises
+    ------
+    ValueError
+        If a template is not valid, or two have the same symbols.
+    """
+    word = names[0]
+    columns = [*names, *(f"{word}:{feature}" for feature in features)]
+    this_word = frozenset(_at(word, 0))
+    by_symbols = {this_word: _at(word, 0)}
+    check_several(templates, "experts")
+    for template in templates:
+        if not isinstance(template, str):
+            raise ValueError(f"experts: {template!r} must be a str")
+        places = parse_places(template, columns, "experts")
+        symbols = frozenset(places)
+        if symbols in by_symbols and symbols != this_word:
+            raise ValueError(f"experts: {template!r} has the symbols of another template")
+        by_symbols[symbols] = places
+    exponent = len(by_symbols) ** -0.5
+    experts = []
+    for symbols in sorted(by_symbols, key=len):
+        inside = [other for other in by_symbols if other < symbols]
+        broader = by_symbols[max(inside, key=len)] if inside else None
+        if symbols != this_word:
+            experts.append(_expert(by_symbols[symbols], broader))
+    defaults = uniform_exponents([expert.name for expert in experts], exponent, exponent**0.5)
+    return Experts(experts, [*edge_experts([word], links)], defaults)
+
+
+def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[ContextExpert]:
+    """All experts for these columns, the first of which holds the words.
+
+    Those without a default exponent take part only if exponents are fitted or given.
+
+    Parameters
+    ----------
+    names : sequence of str
+    features : iterable of str
+        Spelling features of the words.
+
+    Yields
+    ------
+    ContextExpert
+    """
+    word, *others = names
+    offsets: tuple[int, ...]
+    for offsets in ((-1,), (1,), (-2,), (-1, 1), (2,), (-2, -1), (1, 2)):
+        yield _expert(_at(word, *offsets))
+    for offsets in ((-1, 0), (0, 1)):
+        yield _expert(_at(word, *offsets), broader=_at(word, 0))
+    if "suffix3" in features:
+        suffix = f"{word}:suffix3"
+        for offsets in ((-1,), (1,), (-1, 1)):
+            yield _expert(_at(suffix, *offsets))
+        yield _expert([(word, -1), (suffix, 0)])
+        yield _expert([(suffix, 0), (word, 1)])
+    if "shape" in features:
+        for offsets in ((-1, 0), (0, 1), (-1,), (1,), (-1, 1), (-1, 0, 1)):
+            yield _expert(_at(f"{word}:shape", *offsets))
+    for column in others:
+        yield from _column_experts(word, column)
+
+
+def _column_experts(word: str, column: str) -> Iterator[ContextExpert]:
+    # Windows of increasing length; each is the prior of the next.
+    chain = [_at(column, *offsets) for offsets in ((0,), (0, 1), (-1, 0, 1))]
+    for broader, symbols in zip([None, *chain], chain, strict=False):
+        yield _expert(symbols, broader)
+    for offsets in ((-1,), (1,), (-2, -1), (-1, 0), (1, 2), (-2, -1, 0), (0, 1, 2)):
+        yield _expert(_at(column, *offsets))
+    for word_offset, offset in ((0, 0), (0, 1), (0, -1), (-1, 0), (1, 0)):
+        yield _expert([(word, word_offset), (column, offset)])
+
+
+def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpert]:
+    """The experts on transitions; none for links of any kind, which have no direction.
+
+    Parameters
+    ----------
+    names : sequence of str
+        As in :func:`context_experts`.
+    links : {"next", "children", "any"}, default="next"
+        How tokens are linked, as in :class:`~sklearn_crcrf.counts.observations.Encoder`.
+
+    Yields
+    ------
+    EdgeExpert
+    """
+    if links == "any":
+        return
+    linked = links == "children"
+    word, *others = names
+    this_word, next_word = Template(_at(word, 0)), Template(_at(word, 1), linked=linked)
+    pair = Template(_at(word, -1, 0), (-1, 0), linked)
+    yield EdgeExpert(pair, 0.75, 1.6, before=(this_word, 0), here=(this_word, 1))
+    single = Template(_at(word, 0), (-1, 0))
+    yield EdgeExpert(single, 0.35, 6.0, before=(next_word, 0), here=(this_word, 0))
+    scale = max(1, len(others)) ** -0.5
+    for column in others:
+        this = Template(_at(column, 0))
+        pair = Template(_at(column, -1, 0), (-1, 0), linked)
+        yield EdgeExpert(pair, 0.8 * scale, 3.0, before=(this, 0), here=(this, 1))
+
+
+def given_templates(edges: Sequence[EdgeExpert]) -> list[Template]:
+    """The templates that estimate single labels for the experts on transitions."""
+    return list(dict.fromkeys(t for edge in edges for t, _ in (edge.before, edge.here)))
+
+
+def _at(column: str, *offsets: int) -> tuple[tuple[str, int], ...]:
+    return tuple((column, offset) for offset in offsets)
+
+
+def _expert(symbols: Symbols, broader: Symbols | None = None) -> ContextExpert:
+    prior = Template(tuple(broader)) if broader else None
+    return ContextExpert(places_name(symbols), Template(tuple(symbols)), prior)
+
+
+def symbol_names(symbols: Symbols, linked: bool = False) -> list[str]:
+    """Names such as ``"token[-1]"``, or ``"token[parent]"`` where offsets are along links."""
+    places = {0: "0", -1: "parent"} if linked else {0: "0"}
+    return [f"{column}[{places.get(offset, f'{offset:+d}')}]" for column, offset in symbols]

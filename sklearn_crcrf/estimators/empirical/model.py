@@ -1,0 +1,69 @@
+"""Statistics of words and encoded attributes, shared by both kinds of empirical models."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...counts import Counts, Template
+from ...counts.observations import Encoder, Observations
+from ...counts.rows import label_counts, place_rows
+from ...counts.state_weights import FREQUENT, SELDOM, UNSEEN
+from ...counts.storage import Storable
+
+__all__ = ["Statistics", "spelling_keys", "word_kinds", "word_kinds_of"]
+
+# Words seen at most this often have their own exponents.
+SELDOM_SEEN = 10
+
+
+class Statistics(Storable):
+    """Counts, with frequently used statistics of words and labels.
+
+    Attributes
+    ----------
+    word : str
+        The column that holds the words.
+    by_word : CSR of shape (n_words, n_labels)
+        How often each word has each label.
+    n_seen : ndarray of shape (n_words,)
+        How often each word was seen.
+    label_prior : ndarray of shape (n_labels,)
+        Label probabilities, smoothed so that no label has probability zero.
+    """
+
+    def __init__(self, encoder: Encoder, counts: Counts, n_labels: int):
+        self.encoder = encoder
+        self.counts = counts
+        self.n_labels = n_labels
+        self.word = encoder.names[0]
+        self.by_word = self.words_at(0)
+        self.n_seen = self.by_word.sum(axis=1)
+        total = self.by_word.sum(axis=0)
+        self.label_prior = (total + 0.1) / (total.sum() + 0.1 * n_labels)
+
+    def words_at(self, offset: int) -> sp.csr_array:
+        """How often each label occurs with each word at an offset, CSR (n_words, n_labels)."""
+        keys, by_label = label_counts(self.counts[Template(((self.word, offset),))], self.n_labels)
+        inside = keys[:, 0] >= 0
+        return place_rows(by_label[inside], keys[inside, 0], len(self.encoder.lexicon))
+
+
+def spelling_keys(spelling, word: str) -> list[tuple[tuple[tuple[str, int], ...], np.ndarray]]:
+    """For each spelling slot: the symbols of its attributes, and their ids for each row."""
+    return [
+        (tuple((f"{word}:{feature}", 0) for feature in features), ids)
+        for features, ids in spelling.attribute_keys()
+    ]
+
+
+def word_kinds(n_seen: np.ndarray, observations: Observations) -> tuple[np.ndarray, np.ndarray]:
+    """Word ids of the tokens, -1 for unseen words, and the kind of each word."""
+    ids = np.where(observations.ids < 0, len(n_seen), observations.ids)
+    times = np.append(n_seen, 0.0)[ids]
+    known = np.where(times > 0, ids, -1).astype(np.int32)
+    return known[observations.word], word_kinds_of(times)[observations.word]
+
+
+def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:
+    """The kinds of words seen ``n_seen`` times, int8."""
+    kind = np.select([n_seen > SELDOM_SEEN, n_seen > 0], [FREQUENT, SELDOM], UNSEEN)
+    return kind.astype(np.int8)

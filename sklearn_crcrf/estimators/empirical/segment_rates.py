@@ -1,0 +1,284 @@
+"""Counted segments: how often runs of tokens are whole segments of each type."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...base.contributions import Contributions
+from ...counts import BOUNDARY, ColumnWindow, Counts, Table, Template
+from ...counts.observations import Encoder
+from ...counts.rows import KeyIndex, label_counts, rows_at
+from ...counts.storage import Storable
+from ...data.ragged import SequenceArray, locate
+from ...labels.encoding import encode_labels
+from ...labels.segments.roles import Roles, roles_of
+from ...labels.segments.schemes import read_labels, scheme_of
+from ...structures import Scores, SegmentLayout, SemiMarkovChain, Spans
+from .contributions import attribute_names
+
+__all__ = [
+    "EVIDENCE",
+    "MAX_LENGTH",
+    "SegmentRates",
+    "check_segmentations",
+    "segment_roles",
+    "segment_templates",
+    "segmented",
+    "with_segments",
+]
+
+# The longest run of tokens that is counted.
+MAX_LENGTH = 4
+# What the chain says of a segment counts as much as this number of runs of tokens.
+STRENGTH = 0.3
+# The least probability that the chain is taken to give to a segment.
+LEAST_PROBABILITY = 1e-9
+
+
+class Evidence(NamedTuple):
+    """What runs of tokens have in common that are counted together.
+
+    Parameters
+    ----------
+    exponent : str
+        The name of the exponent.
+    default : float
+        The default exponent.
+    symbols : tuple of (feature, place)
+        Spelling features of words; the place is "before", "last" or "all".
+    shortest : int
+        The shortest run that is counted.
+    """
+
+    exponent: str
+    default: float
+    symbols: tuple[tuple[str, str], ...]
+    shortest: int = 1
+
+    def template(self, word: str, length: int) -> Template:
+        """The symbols of runs that end at a token, and the labels up to the token after it."""
+        offsets = {"before": (-length,), "last": (0,), "all": tuple(range(1 - length, 1))}
+        symbols = [
+            (f"{word}:{feature}", offset)
+            for feature, place in self.symbols
+            for offset in offsets[place]
+        ]
+        return Template(tuple(symbols), (*offsets["all"], 1))
+
+
+EVIDENCE = (
+    Evidence("segment", 0.28, (("lower", "all"),)),
+    Evidence("segment shapes", 0.12, (("lower", "before"), ("shape", "all"))),
+    Evidence("segment end", 0.08, (("lower", "last"),), shortest=2),
+)
+# The evidence and the length of each slot.
+SLOTS = [
+    (number, length)
+    for number, evidence in enumerate(EVIDENCE)
+    for length in range(evidence.shortest, MAX_LENGTH + 1)
+]
+
+
+def segment_templates(word: str) -> list[Template]:
+    """The templates that are counted, one for each slot."""
+    return [EVIDENCE[number].template(word, length) for number, length in SLOTS]
+
+
+def segment_roles(classes: np.ndarray) -> Roles:
+    """The roles of labels, in the scheme that they belong to."""
+    return roles_of(classes, scheme_of(classes.tolist()))
+
+
+def segmented(offsets: np.ndarray, classes: np.ndarray) -> SemiMarkovChain:
+    """The structure in which all runs of up to MAX_LENGTH tokens have scores of their own."""
+    roles = segment_roles(classes)
+    return SemiMarkovChain(offsets, roles, MAX_LENGTH, Spans.all(offsets, MAX_LENGTH))
+
+
+def check_segmentations(y: SequenceArray) -> None:
+    """Raise ValueError if labels spell no segmentation; the message says where."""
+    classes, ids = encode_labels(y)
+    scheme = scheme_of(classes.tolist())
+    read_labels(classes, scheme, "y")
+    chain = SemiMarkovChain(y.offsets, roles_of(classes, scheme), 1)
+    wrong = ~chain.is_segmentation(ids)
+    if wrong.any():
+        sequence, position = locate(y.offsets, int(np.argmax(wrong)))
+        raise ValueError(
+            f"y, sequence {sequence}, position {position}: the label does not fit the labels "
+            f'before and after it in the scheme "{scheme}", as segments="counted" needs; '
+            "convert_scheme can rewrite labels"
+        )
+
+
+class SegmentRates(Storable):
+    """How far what was counted of a run of tokens changes the odds that it is a segment.
+
+    If m runs of tokens have something in common, and c of them were segments of a type, to which
+    the chain gives the probability q, its estimate is (c + k q) / (m + k), with q as the prior. The
+    score of the segment rises by log((c + k q) / ((m + k) q)), times an exponent.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of :func:`segment_templates`.
+    word : str
+        The column of words.
+    roles : Roles
+    strength : float
+        Multiplies the strength of the prior, 0.3 runs of tokens.
+
+    Attributes
+    ----------
+    seen : ndarray of shape (n_rows,), not positive
+        log(k / (m + k)).
+    spelled : CSR of shape (n_rows, n_types), not negative
+        c / k.
+    """
+
+    def __init__(self, counts: Counts, word: str, roles: Roles, strength: float):
+        strength = STRENGTH * strength
+        self._slots, spelled, seen = [], [sp.csr_array((0, len(roles.types)))], [np.empty(0)]
+        for template in segment_templates(word):
+            keys, by_type = _segment_counts(counts[template], template, roles)
+            self._slots.append((template, KeyIndex(keys)))
+            seen.append(-np.log1p(by_type.sum(axis=1) / strength))
+            spelled.append(by_type[:, :-1] / strength)
+        self.seen, self.spelled = np.concatenate(seen), sp.vstack(spelled, format="csr")
+        self._starts = np.cumsum([0, *(len(index) for _, index in self._slots[:-1])])
+
+    def rows(self, window: ColumnWindow) -> np.ndarray:
+        """The rows of the runs that end at each token, -1 for unknown ones.
+
+        Returns
+        -------
+        int32 ndarray of shape (n_tokens, n_slots)
+        """
+        n_tokens = window.offsets[-1]
+        before = np.arange(n_tokens) - np.repeat(window.offsets[:-1], np.diff(window.offsets))
+        found = np.empty((n_tokens, len(SLOTS)), dtype=np.int32)
+        for slot, (template, index) in enumerate(self._slots):
+            rows = index.rows(window.symbols(template))
+            known = (rows >= 0) & (before >= SLOTS[slot][1] - 1)
+            found[:, slot] = np.where(known, rows + self._starts[slot], -1)
+        return found
+
+    def gains(self, rows: np.ndarray, structure: SemiMarkovChain, scores: Scores) -> np.ndarray:
+        """How far evidence of each kind raises the scores of segments, before exponents.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_tokens, n_slots)
+        structure : SemiMarkovChain
+        scores : Scores
+            Of the chain alone.
+
+        Returns
+        -------
+        ndarray of shape (n_kinds, n_spans, n_types)
+        """
+        prior = np.maximum(_probabilities(structure, scores), LEAST_PROBABILITY)
+        last, length = structure.spans.last_tokens(), structure.spans.length
+        gains = np.zeros((len(EVIDENCE), *prior.shape))
+        for slot, (kind, of_length) in enumerate(SLOTS):
+            span = np.flatnonzero(length == of_length)
+            row = rows[last[span], slot]
+            span, row = span[row >= 0], row[row >= 0]
+            spelled = rows_at(self.spelled, row)
+            rose = np.repeat(span, np.diff(spelled.indptr)), spelled.indices
+            gains[kind, span] = self.seen[row][:, None]
+            gains[kind][rose] += np.log1p(spelled.data / prior[rose])
+        return gains
+
+    def contributions(
+        self,
+        rows: np.ndarray,
+        structure: SemiMarkovChain,
+        scores: Scores,
+        y: np.ndarray,
+        exponents: np.ndarray,
+        encoder: Encoder,
+    ) -> Contributions:
+        """What was counted of the segments of a labelling of one sequence.
+
+        Parameters
+        ----------
+        rows, structure, scores : as of :meth:`gains`
+        y : ndarray of shape (n_tokens,)
+        exponents : ndarray of shape (n_kinds,)
+        encoder : Encoder
+
+        Returns
+        -------
+        Contributions
+        """
+        gains = self.gains(rows, structure, scores)
+        start, stop, kind, span = structure.segments(y)
+        blocks = [(template.symbols, index.keys) for template, index in self._slots]
+        names = attribute_names(blocks, encoder, rows)
+        entries = []
+        for slot, (number, length) in enumerate(SLOTS):
+            chosen = np.flatnonzero(stop - start == length)
+            last, types = stop[chosen] - 1, structure.roles.types[kind[chosen]]
+            pairs = zip(types, names[last, slot], strict=True)
+            weight = gains[number, span[chosen], kind[chosen]]
+            named = [f"{of_type} | {evidence}" for of_type, evidence in pairs]
+            entries.append(
+                Contributions.of("segment", start[chosen], named, weight, exponents[number])
+            )
+        return Contributions.join(entries)
+
+
+def with_segments(
+    structure: SemiMarkovChain, scores: Scores, exponents: np.ndarray, gains: np.ndarray
+) -> Scores:
+    """The scores of a chain, and of whole segments: gains by kind of evidence, span and type."""
+    by_length, _ = structure.layout.split(np.empty(0))
+    by_span = np.tensordot(exponents, gains, axes=1)
+    return scores._replace(own=SegmentLayout.join(by_length, by_span))
+
+
+def _probabilities(structure: SemiMarkovChain, scores: Scores) -> np.ndarray:
+    """The probability of each span and type to be a segment, (n_spans, n_types)."""
+    layout = structure.layout
+    without = scores._replace(own=SegmentLayout.join(*layout.split(np.empty(0))))
+    _, gradient = structure.log_partition_and_gradient(without, np.ones(structure.n_units))
+    return np.minimum(layout.split(gradient.own)[1], 1.0)
+
+
+def _segment_counts(
+    table: Table, template: Template, roles: Roles
+) -> tuple[np.ndarray, sp.csr_array]:
+    """The different symbols of runs, and how often each is a segment of each type, or of none.
+
+    Returns
+    -------
+    keys : ndarray of shape (n_keys, n_symbols)
+    counts : CSR of shape (n_keys, n_types + 1)
+    """
+    n_symbols, n_types = len(template.symbols), len(roles.types)
+    inside = table.events[:, n_symbols] != BOUNDARY
+    events, weights = table.events[inside], table.weights[inside]
+    labels = events[:, n_symbols:]
+    length = labels.shape[1] - 1
+    kind = roles.kind[labels[:, 0]]
+    is_segment = kind >= 0
+    for place, expected in enumerate(_spelling(roles, length)):
+        is_segment &= labels[:, place] == np.append(expected, -1)[kind]
+    goes_on = np.pad(roles.continues(), ((0, 0), (0, 1)))  # the last column is for the BOUNDARY
+    is_segment &= ~goes_on[labels[:, -2], labels[:, -1]]
+    types = np.where(is_segment, kind, n_types).astype(np.int32)
+    keys, counts = label_counts(
+        Table(np.column_stack([events[:, :n_symbols], types]), weights), n_types + 1
+    )
+    counts.sum_duplicates()
+    return keys, counts
+
+
+def _spelling(roles: Roles, length: int) -> Iterable[np.ndarray]:
+    """The labels of segments of some length by place, each of shape (n_types,)."""
+    if length == 1:
+        return [roles.single]
+    return [roles.first, *[roles.inside] * (length - 2), roles.last]

@@ -1,0 +1,274 @@
+"""The estimates of a smoothed model, each filled in from a broader estimate."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...counts import BOUNDARY, Table, Template
+from ...counts.edge_types import TYPED_PAIRS
+from ...counts.labelled import ATTRIBUTES
+from ...counts.rows import (
+    KeyIndex,
+    association,
+    label_counts,
+    pair_counts,
+    place_rows,
+    stack_rows,
+)
+from ...counts.state_weights import StateWeights
+from ...counts.tables import cut
+from ...counts.triangles import TRIANGLES
+from ...utils.memory import release_freed_memory
+from .estimates import Estimate, smooth
+from .experts import ContextExpert, EdgeExpert, given_templates
+from .exponents import Exponents
+from .model import Statistics
+from .transitions import (
+    LABEL_PAIRS,
+    Transitions,
+    have_direction,
+    label_transitions,
+    pairs_of_links,
+)
+from .triangle_rates import TriangleRates
+from .type_rates import TypeRates
+
+__all__ = ["Smoothing"]
+
+# The prior of an estimate counts as much as this number of observations.
+WORD_STRENGTH = 0.3
+CONTEXT_STRENGTH = 2.0
+# Sum of the default exponents of the attributes of a token that has words too.
+BESIDE_WORDS = 0.25
+# Number of (word, label) pairs whose scores are computed at once.
+BLOCK = 2**20
+# Number of counted events from which rates of pairs are computed at once.
+EVENTS = 2**17
+# From this number of counted events on, freed memory is returned to the system at once, although
+# the system has to clear it again.
+MANY_EVENTS = 2**23
+
+
+class Smoothing:
+    """Turns counts into the weights of a smoothed model.
+
+    Estimates that are priors of others are kept while this object is: they are as large as the
+    counts, and nothing but the weights is needed to predict.
+
+    Parameters
+    ----------
+    statistics : Statistics
+    spelling : type
+        The model of unseen words.
+    contexts : list of ContextExpert
+    edges : list of EdgeExpert
+    strength : float
+        Multiplies the strength of every prior, a number of observations.
+
+    Attributes
+    ----------
+    spelling : object
+        The fitted model of unseen words.
+    """
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        spelling: type,
+        contexts: list[ContextExpert],
+        edges: list[EdgeExpert],
+        strength: float,
+    ):
+        given = statistics.encoder.lexicon, statistics.by_word, statistics.label_prior
+        self.spelling = spelling(*given, strength)
+        self._statistics, self._strength = statistics, strength
+        self._contexts, self._edges = contexts, edges
+        self._is_large = statistics.counts.n_events >= MANY_EVENTS
+        of_edges = given_templates(edges)
+        self._priors: set[Template | None] = {*of_edges, *(expert.broader for expert in contexts)}
+        self._estimates: dict[Template, Estimate] = {}
+
+    def state_weights(self, exponents: np.ndarray) -> tuple[StateWeights, list[Any]]:
+        """The weights of spelling and words, and of contexts, and the index of each context."""
+        counts = self._statistics.counts
+        of_words = [self.spelling.coef, self._of_words()]
+        n_entries = [block.nnz for block in of_words]
+        n_entries += [len(counts[expert.template].weights) for expert in self._contexts]
+        indices: list[Any] = []
+
+        def of_context(expert: ContextExpert) -> sp.csr_array:
+            self._release()
+            index, counts, prior = self._estimate(expert.template, expert.broader)
+            indices.append((expert.template, index))
+            return association(counts, prior, CONTEXT_STRENGTH * self._strength)
+
+        blocks = chain(of_words, map(of_context, self._contexts))  # made one by one
+        return StateWeights(blocks, exponents, sum(n_entries)), indices
+
+    def _of_words(self) -> sp.csr_array:
+        """Weights of words relative to their spelling."""
+        stats, strength = self._statistics, WORD_STRENGTH * self._strength
+        unseen = self._probability_unseen()
+        words = KeyIndex(np.arange(stats.by_word.shape[0], dtype=np.int32)[:, None])
+        probability = smooth(stats.by_word, unseen, strength)
+        this_word = Template(((stats.word, 0),))
+        self._estimates[this_word] = Estimate(words, stats.by_word, probability)
+        return association(stats.by_word, unseen, strength)
+
+    def _estimate(
+        self, template: Template, broader: Template | None
+    ) -> tuple[KeyIndex, sp.csr_array, np.ndarray]:
+        """The index and the label counts of a template, and the prior of each count.
+
+        The prior is the estimate of a broader template, or the label distribution. The estimate
+        is kept if it is a prior itself.
+        """
+        stats = self._statistics
+        keys, counts = label_counts(stats.counts[template], stats.n_labels)
+        index = KeyIndex(keys)
+        if broader is None:
+            prior = stats.label_prior[counts.indices]
+        else:
+            shared = [template.symbols.index(symbol) for symbol in broader.symbols]
+            symbols = np.repeat(keys[:, shared], np.diff(counts.indptr), axis=0)
+            prior = self._estimates[broader].at(list(symbols.T), counts.indices)
+        if template in self._priors:
+            probability = smooth(counts, prior, CONTEXT_STRENGTH * self._strength)
+            self._estimates[template] = Estimate(index, counts, probability)
+        return index, counts, prior
+
+    def attribute_weights(self) -> sp.csr_array:
+        """The weights of the columns of X, CSR of shape (n_attributes, n_labels)."""
+        stats = self._statistics
+        keys, counts = label_counts(stats.counts[ATTRIBUTES], stats.n_labels)
+        weights = association(
+            counts, stats.label_prior[counts.indices], CONTEXT_STRENGTH * self._strength
+        )
+        return place_rows(weights, keys[:, 0], stats.encoder.n_weighted)
+
+    def attribute_exponent(self) -> float:
+        """The default exponent of attributes: smaller, the more of them a token has.
+
+        Attributes beside words mostly repeat what words and their spelling tell.
+        """
+        stats = self._statistics
+        per_token = stats.counts[ATTRIBUTES].weights.sum() / max(stats.n_seen.sum(), 1.0)
+        return (
+            max(per_token, 1.0) ** -0.5 if stats.encoder.bag is None else 0.25 / max(per_token, 1.0)
+        )
+
+    def _probability_unseen(self) -> np.ndarray:
+        """P(y | spelling of w) for each entry (w, y) of the counts by word."""
+        by_word, spelling = self._statistics.by_word, self.spelling
+        rows = spelling.rows(self._statistics.encoder.lexicon.spelling)
+        weights = StateWeights([spelling.coef], spelling.exponents[None, :])
+        values = np.empty(by_word.nnz)
+        step = max(1, BLOCK // by_word.shape[1])
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step]
+            scores = weights.scores(block, np.zeros(len(block), dtype=np.int8))
+            np.exp(scores - scores.max(axis=1, keepdims=True), out=scores)
+            scores /= scores.sum(axis=1, keepdims=True)
+            indptr = by_word.indptr[start : start + len(block) + 1]
+            word = np.repeat(np.arange(len(block)), np.diff(indptr))
+            entries = slice(indptr[0], indptr[-1])
+            values[entries] = scores[word, by_word.indices[entries]]
+        return values
+
+    def edge_weights(self, inner: np.ndarray) -> tuple[sp.csr_array, list[Any]]:
+        """How far symbols raise the scores of label pairs above label bigrams, ``inner``.
+
+        The prior of a pair is CR(y; y') p(y | x) p(y' | x'). All probabilities of one rate are
+        conditioned on the same features, and estimated on the same sample ([ECRN] III-D). They are
+        known once there are :meth:`state_weights`.
+        """
+        for template in given_templates(self._edges):
+            if template not in self._estimates:
+                self._estimate(template, None)
+        stats, indices = self._statistics, [self._index_of(expert) for expert in self._edges]
+        rate, n_pairs = np.exp(inner), stats.n_labels**2
+        gains = (self._gains_of(expert, rate) for expert in self._edges)
+        blocks = chain(*gains, [sp.csr_array((0, n_pairs))])
+        n_entries = sum(_n_links(stats.counts[expert.template]) for expert in self._edges)
+        weights, _ = stack_rows(blocks, n_entries)
+        return weights, indices
+
+    def _index_of(self, expert: EdgeExpert) -> tuple[Template, KeyIndex]:
+        """The symbols around a link that occurred."""
+        self._release()
+        events = self._statistics.counts[expert.template].events
+        return expert.template, KeyIndex(events[events[:, -2] != BOUNDARY, :-2])
+
+    def _gains_of(self, expert: EdgeExpert, rate: np.ndarray) -> Iterator[sp.csr_array]:
+        """Weights of one expert relative to its prior, some rows at a time."""
+        stats = self._statistics
+        self._release()
+        for part in cut(stats.counts[expert.template], len(expert.template.symbols), EVENTS):
+            keys, counts = pair_counts(part, stats.n_labels)
+            labels = np.divmod(counts.indices, stats.n_labels)[::-1]
+            symbols = np.repeat(keys, np.diff(counts.indptr), axis=0)
+            prior = rate[labels]
+            pairs = zip([expert.before, expert.here], labels, strict=True)
+            for (template, position), label in pairs:
+                prior *= self._estimates[template].at([symbols[:, position]], label)
+            gains = association(counts, prior, expert.strength * self._strength)
+            gains.data *= expert.exponent
+            yield gains
+
+    def _release(self) -> None:
+        """Return the memory of intermediate results to the system, if that is worth the time."""
+        if self._is_large:
+            release_freed_memory()
+
+    def transitions(self) -> Transitions:
+        """The rates of the labels of links, and of labels with the ends of a sequence."""
+        stats = self._statistics
+        counts, word, links = stats.counts, stats.word, stats.encoder.links
+        if links == "any":
+            pairs = pairs_of_links(counts[LABEL_PAIRS], self._are_directed())
+            ends = Table(np.empty((0, 2), dtype=np.int32), np.empty(0))
+        else:
+            pairs = counts[Template(((word, 0),), (-1, 0))]
+            ends = counts[Template(((word, 1),), linked=links != "next")]
+        return label_transitions(pairs, ends, stats.label_prior, self._strength)
+
+    def type_rates(self, inner: np.ndarray) -> TypeRates | None:
+        """The rates of the types of links, if links have types."""
+        stats = self._statistics
+        if stats.encoder.edge_types is None:
+            return None
+        pairs = stats.counts[TYPED_PAIRS]
+        return TypeRates(
+            pairs_of_links(pairs, self._are_directed()) if stats.encoder.links == "any" else pairs,
+            len(stats.encoder.edge_types),
+            np.exp(inner),
+            stats.label_prior,
+            self._strength,
+        )
+
+    def triangle_rates(
+        self, inner: np.ndarray, type_rates: TypeRates | None, exponents: Exponents
+    ) -> TriangleRates | None:
+        """The rates of the labels of triangles, if these were counted."""
+        stats, n = self._statistics, self._statistics.n_labels
+        if TRIANGLES not in stats.counts:
+            return None
+        scores = inner[None]
+        if type_rates is not None:
+            gains = type_rates.coef.toarray().reshape(-1, n, n).transpose(0, 2, 1)
+            scores = np.concatenate([scores, scores + exponents["edge types"] * gains])
+        given = stats.counts[TRIANGLES], self._are_directed(), np.exp(scores)
+        return TriangleRates(*given, stats.label_prior, self._strength)
+
+    def _are_directed(self) -> bool:
+        """Whether the direction of the links of graphs means anything."""
+        stats = self._statistics
+        return have_direction(stats.counts[LABEL_PAIRS], stats.n_labels)
+
+
+def _n_links(table: Table) -> int:
+    """Number of events that are not at the begin of a sequence."""
+    return int((table.events[:, -2] != BOUNDARY).sum())

@@ -1,0 +1,121 @@
+"""Co-occurrence rates of neighbouring labels, and of labels with the ends of a sequence."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import chi2
+
+from ...counts import BOUNDARY, Table, Template
+from ...counts.co_occurrence import boundary_rates, co_occurrence_rates
+from ...counts.tables import aggregate
+
+__all__ = ["LABEL_PAIRS", "Transitions", "have_direction", "label_transitions", "pairs_of_links"]
+
+# Least probability of counts of links, if their direction means nothing.
+LEVEL = 0.001
+
+LABEL_PAIRS = Template((), (-1, 0))
+"""The template of the labels of links."""
+
+
+class Transitions(NamedTuple):
+    """Logarithms of co-occurrence rates.
+
+    Parameters
+    ----------
+    inner : ndarray of shape (n_labels, n_labels), row = previous label
+    begin, end : ndarray of shape (n_labels,)
+    """
+
+    inner: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+
+
+def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, strength: float):
+    """Rates of label bigrams, and of first and last labels, smoothed towards independence.
+
+    Parameters
+    ----------
+    pairs : Table
+        Events end in (previous label, label); BOUNDARY is before the first token.
+    ends : Table
+        Events are (next symbol, label); BOUNDARY is after the last token.
+    label_prior : ndarray of shape (n_labels,)
+    strength : float
+        As in :func:`~sklearn_crcrf.counts.co_occurrence.co_occurrence_rates`.
+
+    Returns
+    -------
+    Transitions
+    """
+    n_labels = len(label_prior)
+    previous, current = pairs.events[:, -2], pairs.events[:, -1]
+    inner = previous != BOUNDARY
+    counts = np.zeros((n_labels, n_labels))
+    np.add.at(counts, (previous[inner], current[inner]), pairs.weights[inner])
+    first = np.bincount(current[~inner], pairs.weights[~inner], n_labels)
+    at_end = ends.events[:, 0] == BOUNDARY
+    last = np.bincount(ends.events[at_end, -1], ends.weights[at_end], n_labels)
+    return Transitions(
+        np.log(co_occurrence_rates(counts, label_prior, strength)),
+        np.log(boundary_rates(first, label_prior, strength)),
+        np.log(boundary_rates(last, label_prior, strength)),
+    )
+
+
+def have_direction(pairs: Table, n_labels: int) -> bool:
+    """Whether the label of the first end of a link tells more than that it is one of both ends.
+
+    This is Bowker's test of symmetry [1]_, at a level of 0.001: whether label i precedes label j
+    more often than the other way round, by more than chance would make it.
+
+    Parameters
+    ----------
+    pairs : Table
+        Events end in (label, label); events of tokens without a link are left out.
+    n_labels : int
+
+    References
+    ----------
+    .. [1] Bowker, "A Test for Symmetry in Contingency Tables", JASA 43 (244), 1948.
+
+    Examples
+    --------
+    >>> events = np.array([[0, 1], [1, 0]], dtype=np.int32)
+    >>> [have_direction(Table(events, np.array(weights)), 2) for weights in ([9, 11], [0, 20])]
+    [False, True]
+    """
+    events, weights = _of_links(pairs)
+    counts = np.zeros((n_labels, n_labels))
+    np.add.at(counts, (events[:, -2], events[:, -1]), weights)
+    both = counts + counts.T
+    seen = np.triu(both > 0, 1)
+    statistic = ((counts - counts.T)[seen] ** 2 / both[seen]).sum()
+    return bool(seen.any() and chi2.sf(statistic, seen.sum()) < LEVEL)
+
+
+def pairs_of_links(pairs: Table, is_directed: bool) -> Table:
+    """The counts of the links of graphs; without a direction, each counts half in both.
+
+    Parameters
+    ----------
+    pairs : Table
+        Events end in (label, label); events of tokens without a link are left out.
+    is_directed : bool
+
+    Returns
+    -------
+    Table
+    """
+    events, weights = _of_links(pairs)
+    if is_directed:
+        return Table(events, weights)
+    both = np.concatenate([events, np.column_stack([events[:, :-2], events[:, :-3:-1]])])
+    return aggregate(both.T, np.concatenate([weights, weights]) / 2, len(both))
+
+
+def _of_links(pairs: Table) -> Table:
+    """The events of tokens with a link into them."""
+    inner = pairs.events[:, -2] != BOUNDARY
+    return Table(pairs.events[inner], pairs.weights[inner])

@@ -1,0 +1,134 @@
+"""AssociativeMarkovNetwork: linked nodes tend to have equal labels, trained for a margin."""
+
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...criteria import MaxMargin
+from ...structures.inference import INFERENCE, Inference
+from .estimator import GraphCRF
+
+__all__ = ["AssociativeMarkovNetwork"]
+
+
+@documented
+class AssociativeMarkovNetwork(GraphCRF):
+    r"""Associative Markov network: edges reward equal labels, trained for a margin [1]_.
+
+    It is a :class:`GraphCRF` with ``associative=True`` that minimises the structured hinge loss
+
+    .. math::
+
+       \max_{y'} \left[s(y') + d(y, y')\right] - s(y)
+
+    with d the number of nodes whose labels differ, plus the penalty
+    :math:`\lVert w \rVert^2 / (2 \sigma^2)`. As edges only reward equal labels, cuts find the best
+    labelling for two labels exactly, and for more labels one within a factor of two of it, by
+    expansion moves. It has no probabilities. For graphs whose edges join different labels, use
+    :class:`GraphCRF`.
+
+    Parameters
+    ----------
+    sigma : float, default=0.2
+        Standard deviation of the Gaussian prior of every weight, in (0, inf): the loss has the
+        penalty :math:`\lVert w \rVert^2 / (2 \sigma^2)`. ``sigma ** 2`` is the C of a support
+        vector machine.
+    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="cut"
+        How the best labellings are found, as in :class:`GraphCRF`.
+    {min_freq}
+    max_iter : int, default=200
+        Maximum number of iterations.
+    tol : float, default=1e-2
+        Stop when the objective is within this fraction of its minimum.
+    {warm_start}
+    {dtype}
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads.
+    {verbose}
+
+    Attributes
+    ----------
+    {classes_}
+    {coef_}
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        Diagonal, and not negative.
+    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        What each type or attribute of edges adds to it.
+    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
+    {attribute_names_}
+    begin_, end_ : ndarray of shape (n_labels,)
+        Zero: nodes of graphs have no order.
+    {state_features_}
+    {transition_features_}
+    {loss_curve_}
+    {validation_curve_}
+    {n_iter_}
+    {converged_}
+    n_inference_iter_ : int
+        The most iterations that inference took in training; 0 for cuts.
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    GraphCRF : Any tables of weights on edges, and probabilities.
+
+    References
+    ----------
+    .. [1] Taskar, Chatalbashev, Koller, "Learning Associative Markov Networks", ICML 2004.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray
+    >>> words = [["red", "red", "grey", "blue"]]
+    >>> ring = GraphArray.from_edges(words, [[(0, 1), (1, 2), (2, 3), (3, 0)]])
+    >>> network = AssociativeMarkovNetwork(sigma=1.0).fit(ring, [["R", "R", "R", "B"]])
+    >>> network.predict(ring).tolist()
+    [['R', 'R', 'R', 'B']]
+    """
+
+    _parameter_constraints: dict = {
+        "inference": [StrOptions(set(INFERENCE)), Inference],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        **shared(
+            "sigma", "min_freq", "tol", "dtype", "sample_unit", "n_jobs", "verbose", "warm_start"
+        ),
+    }
+
+    def __init__(
+        self,
+        sigma=0.2,
+        *,
+        inference="cut",
+        min_freq=1,
+        max_iter=200,
+        tol=1e-2,
+        warm_start=False,
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            MaxMargin(),
+            sigma,
+            inference=inference,
+            associative=True,
+            min_freq=min_freq,
+            solver="bundle",
+            max_iter=max_iter,
+            tol=tol,
+            warm_start=warm_start,
+            decoding="viterbi",
+            dtype=dtype,
+            sample_unit=sample_unit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AssociativeMarkovNetwork":
+        return super().fit(X, y, sample_weight)

@@ -1,0 +1,369 @@
+"""HMM: a hidden Markov model whose hidden labels are known in training."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval
+
+from ..base.batches import Batch
+from ..base.contributions import Contributions, entries_at, transition_contributions
+from ..base.docstrings import documented
+from ..base.named_weights import NamedWeights
+from ..base.parameters import shared
+from ..base.weights import Weights
+from ..counts.classifier import CountingClassifier
+from ..counts.counts import BOUNDARY, Counts, Template
+from ..counts.edge_types import EDGE_TYPE, TYPED_PAIRS
+from ..counts.labelled import ATTRIBUTES
+from ..counts.prepared_links import PreparedLinks
+from ..counts.renumbering import relabel
+from ..counts.rows import label_counts, place_rows
+from ..counts.soundness import n_symbols, state_requirements
+from ..counts.state_weights import StateWeights
+from ..counts.typed_transitions import given_types, link_contributions, with_types
+from ..data.ragged import SequenceArray
+from ..data.sums import state_scores
+from ..structures import Scores, structure_of
+from ..utils.soundness import Array, Fact, Requirement, below
+
+__all__ = ["HMM"]
+
+LABELS = Template((), (0,))
+FROM_PREVIOUS = Template((), (-1, 0))
+TO_NEXT = Template((), (0, 1))
+
+
+class EncodedRows(NamedTuple):
+    """Encoded tokens.
+
+    Parameters
+    ----------
+    rows : int32 ndarray of shape (n_tokens, n_columns)
+        Row of ``coef_`` of each symbol, -1 for unknown symbols.
+    attributes : CSR of shape (n_tokens, n_attributes) or None
+    links : PreparedLinks
+        Types of the edges.
+    """
+
+    rows: np.ndarray
+    attributes: Any
+    links: PreparedLinks
+
+
+@documented
+class HMM(CountingClassifier):
+    r"""Hidden Markov model of labelled sequences or trees, trained by counting [1]_.
+
+    It models labels and observations jointly,
+
+    .. math::
+
+       p(x, y) = p(y_1)\, p(\mathrm{end} \mid y_n) \prod_{t > 1} p(y_t \mid y_{t-1}) \prod_t
+       \prod_c p(x_{tc} \mid y_t),
+
+    where the symbols :math:`x_{tc}` of the columns c of a token are independent, given its label.
+    Each distribution is a smoothed frequency: with k added to the count of each event,
+
+    .. math::
+
+       p(\mathrm{symbol} \mid \mathrm{label}) = \frac{c(\mathrm{symbol}, \mathrm{label}) +
+       k}{c(\mathrm{label}) + k (n_{\mathrm{symbols}} + 1)},
+
+    where the additional symbol stands for all unknown ones. A label is followed by one of the
+    labels or by the end of the sequence. As counts add up, data may arrive in batches, by
+    :meth:`partial_fit`, and be removed again, by :meth:`forget`.
+
+    In the forests of a :class:`GraphArray` the label before a label is the label of the parent,
+    :math:`y_1` are the labels of roots, and leaves are followed by the end. So p(x) compares
+    observations of the same tree: it does not sum to 1 over trees, as numbers of children have no
+    probability. If edges have types, :math:`p(y_t \mid y_{t-1})` is also given the type of the edge
+    between them, and its prior is the distribution of all types.
+
+    Token strings are one column; feature dicts and data frames have a column for each key or
+    name, and a missing value is a symbol too. ``binning`` turns numeric columns into symbols:
+    their distributions are histograms. An entry of a sparse X is how often a token has an
+    attribute, and :math:`p(x_t \mid y_t)` is multinomial, as in scikit-learn's ``MultinomialNB``.
+
+    Parameters
+    ----------
+    smoothing : float, default=0.1
+        Added to the counts of symbols, or of attributes, with each label; in (0, inf). It is the
+        ``alpha`` of scikit-learn's ``MultinomialNB``. Other estimators have a prior of width sigma
+        in its place: it corresponds to a multiple of ``1 / sigma ** 2`` of :class:`EmpiricalCRF`.
+    transition_smoothing : float, default=1.0
+        Added to the counts of first labels, of transitions and of last labels; in [0, inf). With
+        0, transitions that were never seen are impossible.
+    {binning}
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that predict.
+
+    Attributes
+    ----------
+    {classes_}
+    begin_, end_ : ndarray of shape (n_labels,)
+        :math:`\log p(y_1)`, and :math:`\log p(\mathrm{end} \mid y_n)`.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        :math:`\log p(y_t \mid y_{t-1})`.
+    edge_transitions_ : ndarray of shape (n_edge_types, n_labels, n_labels)
+        The same, given each type of edges, in the order of first occurrence.
+    coef_ : CSR of shape (n_attributes, n_labels)
+        :math:`\log p(\mathrm{symbol} \mid \mathrm{label})`, minus the same for an unknown symbol.
+    intercept_ : ndarray of shape (n_labels,)
+        :math:`\log p(\mathrm{token} \mid \mathrm{label})` of a token whose symbols are all unknown.
+    {attribute_names_}
+    {counts_}
+    {tabulator_}
+    {encoder_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    EmpiricalCRF : Counted too, but of labels given the observations.
+
+    References
+    ----------
+    .. [1] Rabiner, "A Tutorial on Hidden Markov Models and Selected Applications in Speech
+       Recognition", Proceedings of the IEEE 77 (1989).
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> hmm = HMM().fit(X, y)
+    >>> hmm.predict([["the", "cat", "runs"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    >>> hmm.score_samples([["the", "cat", "runs"], ["runs", "cat", "the"]]).round(1)
+    array([-8.2, -9.8])
+    """
+
+    _private_estimates = (
+        "_label_ids",
+        "_edge_transitions",
+        "_attribute_weight",
+        "_starts",
+        "_weights",
+    )
+    _parameter_constraints: dict = {
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "transition_smoothing": [Interval(Real, 0, None, closed="left")],
+        **shared("binning", "sample_unit", "n_jobs"),
+    }
+
+    def __init__(
+        self,
+        smoothing=0.1,
+        transition_smoothing=1.0,
+        *,
+        binning=None,
+        sample_unit="sequence",
+        n_jobs=None,
+    ):
+        self.smoothing = smoothing
+        self.transition_smoothing = transition_smoothing
+        self.binning = binning
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        r"""Logarithms of the probabilities of observations, :math:`p(x) = \sum_y p(x, y)`.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            -inf if no path is possible, 0 for an empty sequence.
+        """
+        results, _ = self._map(X, lambda chain, scores, first: chain.log_partition(scores)[0])
+        return np.concatenate(results)
+
+    @property
+    def attribute_names_(self) -> np.ndarray:
+        """The attribute of each row of ``coef_``, such as ``"token=dog"``."""
+        names = [f"{c}={s}" for c in self._columns() for s in self.encoder_.symbols(c)]
+        names += self.encoder_.attribute_names
+        return np.array(names, dtype=object)
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns that are counted."""
+        names = self.encoder_.names
+        return names if self.tabulator_.has_words else names[1:]
+
+    def _templates(self) -> list[Template]:
+        columns = [Template(((name, 0),)) for name in self._columns()]
+        typed = [] if self.encoder_.edge_types is None else [TYPED_PAIRS]
+        return [LABELS, FROM_PREVIOUS, TO_NEXT, *columns, *typed]
+
+    def _estimate(self, counts: Counts) -> None:
+        rank = self._set_classes(counts[LABELS].events[:, 0])
+        ordered = relabel(counts, rank)
+        self._estimate_labels(ordered)
+        self._estimate_symbols(ordered)
+        self.counts_ = counts
+
+    def _estimate_labels(self, counts: Counts) -> None:
+        """Set the log-probabilities of labels, given the previous label."""
+        n = len(self.classes_)
+        # Label -1, the boundary, indexes the last row and column.
+        into, out = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+        for table, pairs in ((counts[FROM_PREVIOUS], into), (counts[TO_NEXT], out)):
+            pairs[tuple(table.events.T)] = table.weights
+        self.begin_ = _log_probability(into[BOUNDARY, :n], self.transition_smoothing)
+        following = _log_probability(out[:n], self.transition_smoothing)
+        self.transitions_, self.end_ = following[:, :n].copy(), following[:, n].copy()
+        types = self.encoder_.edge_types
+        pairs = np.zeros((0 if types is None else len(types), n, n))
+        if types is not None:
+            events, weights = counts[TYPED_PAIRS]
+            linked = (events >= 0).all(axis=1)
+            pairs[tuple(events[linked].T)] = weights[linked]
+        self._edge_transitions = given_types(pairs, self.transitions_)
+
+    def _estimate_symbols(self, counts: Counts) -> None:
+        """Set the log-probabilities of symbols, or of attributes, given labels."""
+        n, k = len(self.classes_), self.smoothing
+        labels, weights = counts[LABELS]
+        n_tokens = np.bincount(labels[:, 0], weights, n)
+        self.intercept_, blocks = np.zeros(n), []
+        for column in self._columns():
+            keys, by_label = label_counts(counts[Template(((column, 0),))], n)
+            n_symbols = len(self.encoder_.symbols(column))
+            self.intercept_ += np.log(k / (n_tokens + k * (len(keys) + 1)))
+            blocks.append(place_rows(_association(by_label, k), keys[:, 0], n_symbols))
+        self._attribute_weight: np.ndarray | None = None
+        if ATTRIBUTES in counts:
+            keys, by_label = label_counts(counts[ATTRIBUTES], n)
+            n_attributes, n_columns = self.encoder_.n_weighted, self.encoder_.n_attributes
+            total = by_label.sum(axis=0) + k * (n_columns or len(keys) + 1)
+            self._attribute_weight = np.log(k / total)
+            blocks.append(place_rows(_association(by_label, k), keys[:, 0], n_attributes))
+        self._starts = np.cumsum([0, *(block.shape[0] for block in blocks[:-1])])
+        n_columns = len(self._columns())
+        self._weights = StateWeights(blocks, np.ones((1, n_columns)))
+
+    @property
+    def edge_transitions_(self) -> np.ndarray:
+        """Scores of transitions for each type of edges, (n_edge_types, n_labels, n_labels)."""
+        return self._edge_transitions
+
+    @property
+    def coef_(self) -> sp.csr_array:
+        """Weights of symbols, CSR of shape (n_attributes, n_labels)."""
+        return self._weights.coef
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        n = len(self.classes_)
+        for name, shape in (("begin_", (n,)), ("end_", (n,)), ("transitions_", (n, n))):
+            yield Array(name, getattr(self, name), shape, -np.inf, 0.0)
+        yield Array("intercept_", self.intercept_, (n,))
+        n_types = len(self.encoder_.edge_types or ())
+        yield Array("_edge_transitions", self.edge_transitions_, (n_types, n, n), -np.inf, 0.0)
+        columns = self._columns()
+        sizes = [n_symbols(self.encoder_, column) for column in columns]
+        if self._attribute_weight is not None:
+            yield Array("_attribute_weight", self._attribute_weight, (n,))
+            sizes.append(self.encoder_.n_weighted)
+        exponents = 1, len(columns)
+        yield from below("_weights", state_requirements(self._weights, sizes, exponents, n))
+        yield Array("_starts", self._starts, (len(sizes),), 0, sum(sizes), "i")
+        yield Fact("_starts", np.array_equal(self._starts, self._weights.starts), "differ")
+
+    def _named_weights(self) -> NamedWeights:
+        """The weights of single symbols and attributes, each with its share of the intercept."""
+        blocks = [self._weights.coef[a:b] for a, b in pairwise([*self._starts, None])]
+        intercepts = [_log_unseen(block) for block in blocks]
+        if self._attribute_weight is not None:
+            intercepts[-1] = self._attribute_weight
+        coef = [b.toarray() + i for b, i in zip(blocks, intercepts, strict=True)]
+        n, no_edges = len(self.classes_), np.empty(0, dtype=object)
+        weights = Weights(
+            np.concatenate(coef), self.transitions_, self.begin_, self.end_, np.empty((0, n, n))
+        )
+        return NamedWeights(self.attribute_names_, no_edges, self.classes_, weights)
+
+    def _prepare(self, X: SequenceArray) -> EncodedRows:
+        observations = self._encode(X)
+        ids = [observations.columns[column] for column in self._columns()]
+        rows = np.full((len(observations.word), len(ids)), -1, dtype=np.int32)
+        for slot, (of_column, start) in enumerate(zip(ids, self._starts, strict=False)):
+            rows[:, slot] = np.where(of_column < 0, -1, of_column + start)
+        structure, types = structure_of(X), observations.edge_types
+        nothing = np.empty((len(structure.links()[0]), 0), dtype=np.int32)
+        links = PreparedLinks.of(structure, nothing, types)
+        attributes = observations.attributes
+        if self.encoder_.bag is not None and self._attribute_weight is not None:
+            is_counted = np.diff(self.coef_.indptr)[self._starts[-1] :] > 0
+            attributes = attributes.copy()  # of which some may be forgotten
+            attributes.data *= is_counted[attributes.indices]
+        return EncodedRows(rows, attributes, links)
+
+    def _scores(self, prepared: EncodedRows, batch: Batch) -> Scores:
+        tokens = slice(batch.start, batch.stop)
+        rows = prepared.rows[tokens]
+        state = self._weights.scores(rows, np.zeros(len(rows), dtype=np.int8)) + self.intercept_
+        if self._attribute_weight is not None:
+            coef = self.coef_[self._starts[-1] :] if self._starts[-1] else self.coef_
+            state += state_scores(prepared.attributes, coef, batch.start, batch.stop)
+            n_attributes = prepared.attributes[tokens].sum(axis=1)
+            state += np.outer(n_attributes, self._attribute_weight)
+        scores = Scores.of(state, self.transitions_, self.begin_, self.end_)
+        return with_types(scores, self.edge_transitions_, prepared.links.take(batch))
+
+    def _contributions(self, prepared: EncodedRows, batch: Batch, y: np.ndarray) -> Contributions:
+        tokens = slice(batch.start, batch.stop)
+        names, rows = self.attribute_names_, prepared.rows[tokens]
+        token, slot = np.nonzero(rows >= 0)
+        row = rows[token, slot]
+        weight = entries_at(self.coef_, row, y[token])
+        scores, links = self._scores(prepared, batch), prepared.links.take(batch)
+        types = () if self.encoder_.edge_types is None else self.encoder_.symbols(EDGE_TYPE)
+        shared = y, self.classes_, batch.structure
+        none = np.zeros_like(self.transitions_)
+        entries = [
+            Contributions.of("attribute", token, names[row], weight),
+            Contributions.of(
+                "attribute", np.arange(len(y)), ["any symbol"] * len(y), self.intercept_[y]
+            ),
+            link_contributions(scores, links.types, types, *shared),
+            transition_contributions(none, self.begin_, self.end_, *shared),
+        ]
+        if self._attribute_weight is not None:
+            given = sp.coo_array(prepared.attributes[tokens])
+            token, attribute = given.coords[0], given.coords[1] + self._starts[-1]
+            weight = entries_at(self.coef_, attribute, y[token])
+            weight += self._attribute_weight[y[token]]
+            entries.append(
+                Contributions.of("attribute", token, names[attribute], weight, given.data)
+            )
+        return Contributions.join(entries)
+
+
+def _log_probability(counts: np.ndarray, smoothing: float) -> np.ndarray:
+    """Logarithms of smoothed frequencies along the last axis; -inf where nothing was counted."""
+    counts = counts + smoothing
+    total = counts.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return np.log(counts / np.where(total > 0, total, 1.0))
+
+
+def _log_unseen(weights: sp.csr_array) -> np.ndarray:
+    """log p(unknown symbol | label), given the weights of the known symbols."""
+    n_seen = np.count_nonzero(np.diff(weights.indptr))
+    ratio = np.bincount(weights.indices, np.expm1(weights.data), weights.shape[1])
+    return -np.log1p(n_seen + ratio)
+
+
+def _association(counts: sp.csr_array, smoothing: float) -> sp.csr_array:
+    """log((c + k) / k) for every count c."""
+    weights = np.log1p(counts.data / smoothing)
+    return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)

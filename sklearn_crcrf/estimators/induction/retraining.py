@@ -1,0 +1,91 @@
+"""Training of one CRF again and again, with more and more columns."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from ...data.layout import Sequences
+from ...data.ragged import SequenceArray
+from ..crf import CRF
+from .chosen_pairs import ChosenPairs
+
+__all__ = ["SET", "Retraining", "beside"]
+
+# Parameters that are set for training.
+SET = ("edge_columns", "features", "max_iter", "min_freq", "warm_start")
+
+
+class Retraining:
+    """A CRF that is trained further each time there are more columns.
+
+    Parameters
+    ----------
+    estimator : CRF
+        As the user gave it.
+    sequences : Sequences
+        The training data, with labels.
+    weights : ndarray of shape (n_tokens,)
+    on_edges : CSR of shape (n_tokens, n_edge_attributes)
+        The attributes on which transitions depend; they stand before all other columns.
+    """
+
+    def __init__(
+        self, estimator: CRF, sequences: Sequences, weights: np.ndarray, on_edges: sp.csr_array
+    ):
+        self._given, self._sequences, self._on_edges = estimator, sequences, on_edges
+        self._weights = SequenceArray(weights, sequences.X.offsets)
+        self._crf = clone(estimator).set_params(
+            min_freq=1, edge_columns=list(range(on_edges.shape[1])), warm_start=True
+        )
+
+    def run(self, matrix: sp.csr_array, pairs: sp.csr_array, max_iter: int | None = None) -> float:
+        """Train further.
+
+        Parameters
+        ----------
+        matrix : CSR of shape (n_tokens, n_columns)
+            The same columns as before, and more after them.
+        pairs : CSR of shape (n_columns, n_labels)
+            Its entries are the features that have a weight.
+        max_iter : int, optional
+            By default as often as the given estimator says, with a warning if it is too little.
+
+        Returns
+        -------
+        float
+            The objective at the end.
+        """
+        none = sp.csr_array((self._on_edges.shape[1], pairs.shape[1]))
+        pairs = sp.csr_array(sp.vstack([none, pairs], format="csr"))
+        self._crf.set_params(
+            features=ChosenPairs(pairs, self._given.features),
+            max_iter=self._given.max_iter if max_iter is None else max_iter,
+        )
+        self._rows = self._sequences.X.with_data(beside(self._on_edges, matrix))
+        with warnings.catch_warnings():
+            if max_iter is not None:
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            self._crf.fit(self._rows, self._sequences.y, self._weights)
+        return float(self._crf.loss_curve_[-1]) if self._crf.loss_curve_ else np.nan
+
+    def marginals(self) -> np.ndarray:
+        """The marginal probabilities of the labels of all tokens."""
+        return self._crf.predict_proba(self._rows).data
+
+    def finished(self, names: np.ndarray) -> CRF:
+        """The trained CRF, with its given parameters, and these names of its first columns."""
+        crf = self._crf.set_params(**{name: getattr(self._given, name) for name in SET})
+        crf.attribute_names_ = np.concatenate([names, crf.attribute_names_[len(names) :]])
+        return crf
+
+
+def beside(first: sp.csr_array, second: sp.csr_array) -> Any:
+    """The columns of two matrices beside each other."""
+    if first.shape[1] == 0:
+        return second
+    joined = sp.hstack([first.astype(second.dtype), second], format="csr")
+    return sp.csr_array(joined)

@@ -1,0 +1,194 @@
+"""Candidate labels from a fast model, out of fold on training data."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from ...base.candidates import likely_labels
+from ...base.classifier import BaseSequenceClassifier
+from ...data.ragged import SequenceArray
+from ...structures import Candidates
+
+__all__ = ["CandidateStatistics", "Fold", "Proposals"]
+
+# The least and the greatest threshold that is found, and the number of tokens it is found on.
+LEAST, MOST, SAMPLE = 1e-10, 1e-4, 20_000
+# The mean number of candidates per token that a threshold which is found may leave.
+MOST_CANDIDATES = 4
+
+
+class CandidateStatistics(NamedTuple):
+    """How many candidates there are, and how good they are.
+
+    Parameters
+    ----------
+    mean_number : float
+        The mean number of candidates per token that a model proposed that had not seen the token.
+    gold_outside : float
+        The fraction of tokens whose gold label was not among these. It was then added.
+    """
+
+    mean_number: float
+    gold_outside: float
+
+
+class Fold(NamedTuple):
+    """Sequences that a model has not seen.
+
+    Parameters
+    ----------
+    model : BaseSequenceClassifier
+    X : SequenceArray
+    ids : ndarray of shape (n_tokens,)
+        Gold labels.
+    """
+
+    model: BaseSequenceClassifier
+    X: SequenceArray
+    ids: np.ndarray
+
+
+class Proposals(NamedTuple):
+    """How candidates are proposed.
+
+    Parameters
+    ----------
+    estimator : BaseSequenceClassifier
+    classes : ndarray of shape (n_labels,)
+        All labels.
+    """
+
+    estimator: BaseSequenceClassifier
+    classes: np.ndarray
+
+    def fit(self, X: SequenceArray, y: SequenceArray, weight: np.ndarray) -> BaseSequenceClassifier:
+        """A model fitted to all sequences; ``weight`` has one number for each."""
+        model = clone(self.estimator)
+        return model.fit(X, y) if (weight == 1.0).all() else model.fit(X, y, sample_weight=weight)
+
+    def of(self, model: BaseSequenceClassifier, X: SequenceArray, threshold: float) -> Candidates:
+        """The candidates that a fitted model proposes."""
+        candidates = likely_labels(model, X, threshold)
+        return self._renamed(candidates, self._rank(model), threshold)
+
+    def folds(
+        self, X: SequenceArray, ids: np.ndarray, weight: np.ndarray, n_folds: int
+    ) -> list[Fold]:
+        """Runs of sequences, each with a model that was fitted to all others.
+
+        Parameters
+        ----------
+        X : SequenceArray
+        ids : ndarray of shape (n_tokens,)
+            Gold labels, as positions in ``classes``.
+        weight : ndarray of shape (n_sequences,)
+        n_folds : int
+
+        Raises
+        ------
+        ValueError
+            If there are fewer sequences than folds.
+        """
+        n = len(X)
+        if n < n_folds:
+            raise ValueError(f"cv={n_folds} needs as many sequences, but n_samples={n}")
+        y, folds = SequenceArray(self.classes[ids], X.offsets), []
+        for first, last in pairwise(np.arange(n_folds + 1) * n // n_folds):
+            others = np.r_[0:first, last:n]
+            model = self.fit(X[others], y[others], weight[others])
+            own = ids[X.offsets[first] : X.offsets[last]]
+            folds.append(Fold(model, X[first:last], own))
+        return folds
+
+    def threshold(self, folds: Sequence[Fold], outside: float) -> float:
+        """The threshold that leaves out about a given fraction of the gold labels.
+
+        It is found on a part of the tokens, from 1e-10 to 1e-4. A higher one is taken if there
+        would be more than four candidates per token.
+        """
+        of_gold, of_all, n_sampled = [], [], 0
+        for model, X, ids in folds:
+            n_tokens = max(1, len(ids))
+            sample = np.arange(0, len(X), max(1, len(folds) * n_tokens // SAMPLE))
+            own = SequenceArray(ids, X.offsets)[sample].data
+            candidates, _ = self._with_gold(Fold(model, X[sample], own), LEAST)
+            logarithm = candidates.log_probability
+            of_gold.append(logarithm[candidates.label == own[candidates.token]])
+            of_all.append(logarithm)
+            n_sampled += len(own)
+        probability = np.exp(np.sort(np.concatenate(of_all))[::-1])
+        least = float(np.exp(np.quantile(np.concatenate(of_gold), outside)))
+        limit = min(MOST_CANDIDATES * n_sampled, len(probability)) - 1
+        return float(np.clip(max(least, probability[limit]), LEAST, MOST))
+
+    def out_of_fold(
+        self, folds: Sequence[Fold], threshold: float
+    ) -> tuple[Candidates, CandidateStatistics]:
+        """Candidates of all sequences, always with the gold labels.
+
+        Parameters
+        ----------
+        folds : sequence of Fold
+        threshold : float
+            Labels of a smaller probability are no candidates.
+
+        Returns
+        -------
+        candidates : Candidates
+        statistics : CandidateStatistics
+        """
+        parts = [self._with_gold(fold, threshold) for fold in folds]
+        candidates = Candidates.concatenate([part for part, _ in parts])
+        n_added = sum(number for _, number in parts)
+        n_tokens = max(1, len(candidates.indptr) - 1)
+        return candidates, CandidateStatistics(
+            (len(candidates.label) - n_added) / n_tokens, n_added / n_tokens
+        )
+
+    def _rank(self, model: BaseSequenceClassifier) -> np.ndarray:
+        """The position in ``classes`` of each label of a model, which is in the same order."""
+        rank = {label: i for i, label in enumerate(self.classes.tolist())}
+        return np.array([rank[label] for label in model.classes_.tolist()], dtype=np.int32)
+
+    def _renamed(self, candidates: Candidates, rank: np.ndarray, threshold: float) -> Candidates:
+        """Candidates with positions in ``classes``, and log-probabilities above the threshold."""
+        return candidates._replace(
+            label=rank[candidates.label],
+            log_probability=np.maximum(candidates.log_probability, np.log(threshold)),
+            n_labels=len(self.classes),
+        )
+
+    def _with_gold(self, fold: Fold, threshold: float) -> tuple[Candidates, int]:
+        """Candidates of a fold, and how many gold labels had to be added to them."""
+        model, X, ids = fold
+        rank = self._rank(model)
+        of_model = np.full(len(self.classes), -1)
+        of_model[rank] = np.arange(len(rank))
+        proposed = likely_labels(model, X, threshold, of_model[ids])
+        is_gold = rank[proposed.label] == ids[proposed.token]
+        best = np.full(len(ids), -np.inf)
+        np.maximum.at(best, proposed.token, proposed.log_probability)
+        enough = np.minimum(np.log(threshold), best)
+        added = is_gold & (proposed.log_probability < enough[proposed.token])
+        missing = np.flatnonzero(of_model[ids] < 0)
+        candidates = self._renamed(proposed, rank, threshold)
+        candidates = _added(candidates, missing, ids[missing], float(np.log(threshold)))
+        return candidates, int(added.sum()) + len(missing)
+
+
+def _added(
+    candidates: Candidates, tokens: np.ndarray, labels: np.ndarray, log_probability: float
+) -> Candidates:
+    """Candidates, and one more label of each of some tokens."""
+    if len(tokens) == 0:
+        return candidates
+    token = np.append(candidates.token, tokens)
+    label = np.append(candidates.label, labels).astype(np.int32)
+    logarithm: Any = np.append(candidates.log_probability, np.full(len(tokens), log_probability))
+    order = np.lexsort((label, token))
+    sizes = np.bincount(token, minlength=len(candidates.indptr) - 1)
+    indptr = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    return Candidates(indptr, label[order], logarithm[order], candidates.n_labels)

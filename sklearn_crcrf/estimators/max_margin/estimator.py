@@ -1,0 +1,277 @@
+"""MaxMarginCRF: a chain trained so that gold paths are best by a margin."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+from scipy.optimize import OptimizeResult
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...linear import Coefficients, Examples
+from ...linear.classifier import LinearChainClassifier
+from ...linear.constraints import forbidden_scores
+from ...training.callbacks import CallbackSupportMixin, FitProgress
+from ...training.monitor import Training
+from ...utils.linear_algebra import in_one_thread
+from .exponentiated_gradient import exponentiated_gradient
+from .frank_wolfe import frank_wolfe
+from .minimal_optimisation import minimal_optimisation
+from .problem import MarginProblem
+from .subgradient import subgradient
+
+__all__ = ["SOLVERS", "MaxMarginCRF"]
+
+SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
+    "bcfw": frank_wolfe,
+    "smo": minimal_optimisation,
+    "eg": exponentiated_gradient,
+    "subgradient": subgradient,
+}
+"""Solvers by name."""
+
+
+@documented
+class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
+    r"""Max-margin Markov network: a linear chain whose gold paths are best by a margin [1]_.
+
+    The score of a labelling is linear in the weights, as in a :class:`CRF`. The gold path of each
+    sequence shall score higher than any other path, by the number of wrong labels of that path.
+    The weights minimise
+
+    .. math::
+
+       \sum_i \mathrm{weight}_i \max_y \left[s(x_i, y) + d(y, y_i) - s(x_i, y_i)\right] +
+       \frac{\lVert w \rVert^2}{2 C}
+
+    with d the number of tokens whose labels differ. This is the structural support vector machine
+    with one slack per sequence; its usual objective,
+    :math:`\lVert w \rVert^2 / 2 + C \sum_i \mathrm{slack}_i`, is C times this one.
+    ``CRF("max_margin", sigma)`` minimises the same objective with ``C = sigma ** 2``; here the dual
+    is used too, which bounds the distance from the minimum when training ends.
+
+    Scores are not trained to be log-probabilities: :meth:`predict_proba` and similar methods
+    normalise them nevertheless. For probabilities train a :class:`CRF`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the margin relative to the norm of the weights; in (0, inf). It is
+        ``sigma ** 2`` for the sigma of :class:`CRF`, whose penalty is
+        :math:`\lVert w \rVert^2 / (2 C)` as well. Named ``C`` as in scikit-learn's support vector
+        machines, since this estimator is one. The larger it is, the more passes are needed.
+    solver : {"bcfw", "smo", "eg", "subgradient"}, default="bcfw"
+        Block-coordinate Frank-Wolfe [2]_; sequential minimal optimisation over pairs of
+        labellings [1]_; the online exponentiated gradient [3]_; or averaged stochastic
+        subgradients [4]_. The first two are about equally fast. The third loops over sequences in
+        Python, which takes about 50 times as long; it and the last close the gap slowly.
+    max_iter : int, default=200
+        Maximum number of passes over all sequences.
+    tol : float, default=1e-2
+        Stop when the duality gap is at most this fraction of the objective.
+    {min_freq}
+    {boundaries}
+    {edge_columns}
+    {constraints}
+    {class_weight}
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of weights; by default the precision of a numeric X, else float64. In single
+        precision the relative gap cannot fall below about 1e-5.
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that predict; training uses one.
+    random_state : int, RandomState or None, default=None
+        Chooses the order of the sequences in each pass.
+    {verbose}
+
+    Attributes
+    ----------
+    {classes_}
+    {coef_}
+    {transitions_}
+    {begin_, end_}
+    {edge_coef_}
+    {edge_attribute_names_}
+    {attribute_names_}
+    {state_features_}
+    {transition_features_}
+    loss_curve_ : list of float
+        The objective of the best weights up to each pass; the best weights are kept.
+    dual_curve_ : list of float
+        The largest lower bound of the objective up to each pass.
+    duality_gap_ : float
+        The last objective minus the last bound; the minimum is lower by at most this much.
+    {n_iter_}
+    {converged_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    CRF : The same loss, with observed features only or with early stopping if wanted.
+    StructuredPerceptron : Faster, without margin and penalty.
+
+    References
+    ----------
+    .. [1] Taskar, Guestrin, Koller, "Max-Margin Markov Networks", NIPS 2003.
+    .. [2] Lacoste-Julien, Jaggi, Schmidt, Pletscher, "Block-Coordinate Frank-Wolfe Optimization
+       for Structural SVMs", ICML 2013.
+    .. [3] Collins, Globerson, Koo, Carreras, Bartlett, "Exponentiated Gradient Algorithms for
+       Conditional Random Fields and Max-Margin Markov Networks", JMLR 9 (2008).
+    .. [4] Ratliff, Bagnell, Zinkevich, "(Online) Subgradient Methods for Structured
+       Prediction", AISTATS 2007.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import MaxMarginCRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> crf = MaxMarginCRF(random_state=0).fit(X, y)
+    >>> crf.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    >>> crf.duality_gap_ < 0.01 * crf.loss_curve_[-1]
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions(set(SOLVERS))],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        **shared(
+            "tol",
+            "min_freq",
+            "boundaries",
+            "edge_columns",
+            "constraints",
+            "class_weight",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        solver="bcfw",
+        *,
+        max_iter=200,
+        tol=1e-2,
+        min_freq=1,
+        boundaries=False,
+        edge_columns=(),
+        constraints=None,
+        class_weight=None,
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_freq = min_freq
+        self.boundaries = boundaries
+        self.edge_columns = edge_columns
+        self.constraints = constraints
+        self.class_weight = class_weight
+        self.dtype = dtype
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Without boundaries there is no intercept, and rows of zeros carry no information.
+        tags.classifier_tags.poor_score = not self.boundaries
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MaxMarginCRF":
+        """Train on labelled sequences.
+
+        Parameters
+        ----------
+        {X}
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; partial labels are not accepted.
+        {sample_weight}
+
+        Returns
+        -------
+        MaxMarginCRF
+            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            has the best weights of the completed passes.
+
+        Raises
+        ------
+        ValueError
+            If a label is unknown, there is no token, or input is not valid; the message says
+            where.
+        """
+        progress = FitProgress(self, self.max_iter, X, y, sample_weight)
+        with self._replaced_by(self._unfitted()) as twin:
+            corpus = twin._read(X, y, sample_weight)
+            forbidden = forbidden_scores(twin._constraints, len(twin.classes_))
+            edges, only_edges = twin._encoder.edge_attributes, twin._encoder.only_edges
+            examples = Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
+            twin._train(examples, progress)
+        return self
+
+    def _train(self, examples: Examples, progress: FitProgress) -> None:
+        """Solve the problem, and set the fitted attributes."""
+        problem = MarginProblem(examples, self.C)
+        if len(problem.sequences) == 0:
+            raise ValueError("sample_weight and class_weight leave no sequence with any weight")
+        duals: list[float] = []
+
+        def fitted(x: Coefficients) -> Mapping[str, Any]:
+            twin = copy(self)
+            twin._set_fitted(x, training, duals)
+            return vars(twin)
+
+        training = Training(
+            self.verbose,
+            None,
+            self.max_iter,
+            lambda x: progress.iterated(lambda: fitted(x)),
+        )
+
+        def note(result: OptimizeResult) -> None:
+            duals.append(result.dual)
+            training(result)
+
+        converged, message = False, "it was interrupted"
+        options = {"max_iter": self.max_iter, "tol": self.tol, "callback": note}
+        try:
+            with in_one_thread():
+                rng = check_random_state(self.random_state)
+                result = SOLVERS[self.solver](problem, rng=rng, **options)
+            converged, message = result.success, result.message
+        except KeyboardInterrupt:
+            if not training.may_end:
+                raise
+        self._set_fitted(training.x, training, duals)
+        self.converged_ = converged
+        progress.finish(lambda: vars(self))
+        if not converged:
+            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
+
+    def _set_fitted(self, x: Coefficients, training: Training, duals: list[float]) -> None:
+        """Set the weights and the curves of training."""
+        weights = x.weights(self.boundaries)
+        self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
+        self.n_iter_ = training.n_iter
+        self.loss_curve_, self.dual_curve_ = training.losses, duals[: self.n_iter_]
+        self.duality_gap_ = self.loss_curve_[-1] - self.dual_curve_[-1]

@@ -1,0 +1,406 @@
+"""OpinionPoolCRF: the weighted product of the distributions of several chains."""
+
+import warnings
+from collections.abc import Iterator
+from copy import copy
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.parallel import Parallel, delayed
+
+from ...base.batches import Batch, batches_of
+from ...base.contributions import Contributions
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...base.sample_weight import token_weights
+from ...base.unwrap import steps_of
+from ...data.layout import Sequences
+from ...data.ragged import SequenceArray
+from ...labels.partial import encode_partial_labels, label_columns
+from ...structures import Scores, Structure, structure_of
+from ...structures.weighted_sum import WeightedSum
+from ...training import Stop, nested_fits
+from ...training.callbacks import CallbackSupportMixin, FitProgress
+from ...training.monitor import Training
+from ...training.validation import hold_out
+from ...utils.real_numbers import real_numbers
+from ...utils.soundness import Array, Fact, Requirement, labels
+from .expert import (
+    Expert,
+    MetaSequenceClassifier,
+    fit_expert,
+    require_chain,
+    rough_expert,
+)
+from .samples import Samples
+from .weighing import MAX_ITER, LabelledBatch, weigh
+
+__all__ = ["OpinionPoolCRF"]
+
+NOTHING_HELD_OUT = (
+    "the weights of the experts are equal: no held-out sequence has labels that the experts know, "
+    "so nothing is learned of their weights. Pass more sequences, or set weights"
+)
+
+
+@documented
+class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposition):
+    r"""Logarithmic opinion pool of chains, the experts [1]_.
+
+    The probability of a labelling is the weighted geometric mean of its probabilities under the
+    experts,
+
+    .. math::
+
+       p(y \mid x) \propto \prod_k p_k(y \mid x)^{w_k}, \qquad w_k \geq 0, \qquad \sum_k w_k =
+       1.
+
+    As every expert is a chain, so is the pool: its scores are weighted sums of the experts'
+    scores. The weights minimise the log loss of the pool on held-out sequences; then all experts
+    are fitted to all sequences. A pool regularises without a prior: it gets closer to the truth
+    the better the experts are and the more they differ. So the priors of the experts may be weak.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator)
+        The experts: :class:`CRF`, :class:`EmpiricalCRF` of the first order, :class:`HMM`,
+        :class:`MEMM` and other first-order sequence classifiers, or pipelines or searches that
+        end in one. ``"drop"`` in place of an estimator leaves it out. The
+        functions of :mod:`sklearn_crcrf.estimators.opinion_pool` make lists of experts.
+    weights : array-like of shape (n_experts,), default=None
+        Weights of the experts, not negative, scaled to sum to one; by default they are learned. If
+        there are too few sequences for that, they are equal, with a warning.
+    validation_fraction : float, default=0.5
+        Fraction of sequences held out to learn the weights. For these weights, training of a
+        :class:`CRF` by L-BFGS ends when the loss falls by less than a tenth in ten iterations; the
+        experts of the pool are then trained on all sequences, with their own ``tol``.
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that fit experts, and that predict.
+    random_state : int, RandomState or None, default=None
+        Chooses the held-out sequences.
+    verbose : int, default=0
+        Print a line after every ``verbose`` iterations that learn the weights; 0 for none.
+
+    Attributes
+    ----------
+    {classes_}
+    estimators_ : list of estimators
+        The fitted experts.
+    named_estimators_ : Bunch
+        The fitted experts, by name.
+    weights_ : ndarray of shape (n_experts,)
+    loss_curve_ : list of float
+        The mean loss of the sequences that are held out, after each iteration that learns the
+        weights; none if they are given, or there is one expert.
+    {n_iter_}
+    converged_ : bool
+        False if the weights still changed after 1,000 iterations.
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    sklearn_crcrf.estimators.opinion_pool.random_experts : Experts that see random attributes.
+    sklearn_crcrf.estimators.opinion_pool.label_experts : Experts that each know few labels.
+
+    References
+    ----------
+    .. [1] Smith, Cohn, Osborne, "Logarithmic Opinion Pools for Conditional Random Fields",
+       ACL 2005.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, HMM, OpinionPoolCRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]] * 3
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]] * 3
+    >>> pool = OpinionPoolCRF([("crf", CRF()), ("hmm", HMM())], random_state=0).fit(X, y)
+    >>> pool.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    >>> len(pool.weights_), float(pool.weights_.sum().round(6))
+    (2, 1.0)
+    """
+
+    _parameter_constraints: dict = {
+        "estimators": [list],
+        "weights": ["array-like", None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        **shared("sample_unit", "n_jobs", "random_state", "verbose"),
+    }
+
+    def __init__(
+        self,
+        estimators,
+        weights=None,
+        *,
+        validation_fraction=0.5,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimators = estimators
+        self.weights = weights
+        self.validation_fraction = validation_fraction
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, the experts by name, and the parameters of the experts.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        dict
+        """
+        return self._get_params("estimators", deep=deep)
+
+    def set_params(self, **params: Any) -> "OpinionPoolCRF":
+        """Set parameters; the name of an expert is the parameter that replaces it.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        OpinionPoolCRF
+        """
+        self._set_params("estimators", **params)
+        return self
+
+    @property
+    def named_estimators(self) -> Bunch:
+        """The experts as passed, by name."""
+        return Bunch(**dict(self.estimators))
+
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The fitted experts, by name."""
+        return Bunch(**dict(zip(self._names(), self.estimators_, strict=True)))
+
+    # Experts may have parameters that are not validated yet.
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OpinionPoolCRF":
+        """Learn the weights on held-out sequences, and fit all experts.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            An input that all experts accept.
+        y : list of label lists, SequenceArray or 1-D array
+            Labels. Held-out sequences with unknown labels, or with labels that the experts were
+            not trained on, are not used to learn the weights.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, or for each row of a table, or for each token.
+
+        Returns
+        -------
+        OpinionPoolCRF
+            The estimator itself. If fitting fails or is interrupted, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If an estimator is not a first-order chain, or input is not valid.
+        """
+        progress = FitProgress(self, MAX_ITER, X, y, sample_weight)
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(Samples(X, y, sample_weight), progress)
+        return self
+
+    def _fit(self, samples: Samples, progress: FitProgress) -> None:
+        self._check_experts()
+        sequences, weight = self._check_training(*samples, reset=True)
+        self._check_structure(structure_of(sequences.X), sequences.X)
+        n_experts = len(self._names())
+        self.loss_curve_: list[float] = []
+        self.n_iter_, self.converged_ = 0, True
+        if self.weights is not None:
+            self.weights_ = _as_weights(self.weights, n_experts)
+        elif n_experts == 1:
+            self.weights_ = np.ones(1)
+        else:
+            self._learn_weights(samples, sequences, weight, progress)
+        self._fit_experts([clone(expert) for _, expert in self._used()], samples)
+        self._require_known(sequences.y, weight)
+        progress.finish(lambda: vars(self))
+
+    def _check_experts(self) -> None:
+        """Raise ValueError if ``estimators`` cannot be experts."""
+        if not self.estimators or not all(
+            isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str)
+            for item in self.estimators
+        ):
+            raise ValueError("estimators must be a list of (str, estimator), and not empty")
+        self._validate_names([name for name, _ in self.estimators])
+        if not self._names():
+            raise ValueError("estimators: all experts are dropped")
+        for name, estimator in self._used():
+            require_chain(name, estimator)
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        for name, estimator in self._used():
+            try:
+                steps_of(estimator)[1]._check_structure(structure, X)
+            except ValueError as error:
+                raise ValueError(f"expert {name!r}: {error}") from error
+
+    def _used(self) -> list[tuple[str, Any]]:
+        return [(name, expert) for name, expert in self.estimators if not _is_dropped(expert)]
+
+    def _names(self) -> list[str]:
+        return [name for name, _ in self._used()]
+
+    def _fit_experts(self, experts: list, samples: Samples) -> None:
+        """Fit experts and set them, and the labels that all of them know."""
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        with nested_fits() as stop:
+            self.estimators_ = parallel(
+                delayed(_fit_nested)(stop, expert, *samples) for expert in experts
+            )
+        first, *others = (expert.classifier.classes_ for expert in self._experts())
+        known = set(first.tolist()).intersection(*(classes.tolist() for classes in others))
+        if not known:
+            raise ValueError("the estimators must know a common label, but there is none")
+        self.classes_ = first[[label in known for label in first.tolist()]]
+
+    def _require_known(self, y: SequenceArray, weight: np.ndarray) -> None:
+        """Raise ValueError if an expert does not know a label that was trained on."""
+        labels, ids, _ = encode_partial_labels(y)
+        counted = labels[np.unique(ids[(ids >= 0) & (weight > 0)])].tolist()
+        for expert in self._experts():
+            missing = set(counted) - set(expert.classifier.classes_.tolist())
+            if missing:
+                raise ValueError(
+                    f"expert {expert.name!r} does not know the label {min(missing, key=str)!r}"
+                )
+
+    def _experts(self) -> list[Expert]:
+        named = zip(self._names(), self.estimators_, strict=True)
+        return [Expert.of(name, estimator) for name, estimator in named]
+
+    def _learn_weights(
+        self, samples: Samples, sequences: Sequences, weight: np.ndarray, progress: FitProgress
+    ) -> None:
+        """Set weights learned on held-out sequences, with experts fitted to the other sequences."""
+        sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
+        usable = np.unique(sequence[weight > 0])
+        rng = check_random_state(self.random_state)
+        _, held_out = hold_out(usable, self.validation_fraction, rng)
+        is_held_out = np.zeros(len(sequences.X), dtype=bool)
+        is_held_out[held_out] = True
+        twin = copy(self)
+        experts = [rough_expert(expert) for _, expert in self._used()]
+        twin._fit_experts(experts, samples.take(sequences, ~is_held_out))
+        unknown = label_columns(sequences.y, twin.classes_) < 0
+        is_held_out[sequence[unknown]] = False
+        if not is_held_out.any():
+            warnings.warn(NOTHING_HELD_OUT, stacklevel=4)
+            self.weights_ = np.full(len(experts), 1.0 / len(experts))
+            return
+        training = Training(
+            self.verbose,
+            None,
+            MAX_ITER,
+            notify=lambda x: progress.iterated(lambda: {**vars(twin), "weights_": x}),
+        )
+        batches = twin._score_batches(samples.take(sequences, is_held_out))
+        result = weigh(batches, len(twin.estimators_), training)
+        self.weights_, self.converged_ = result.x, bool(result.success)
+        self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
+        if not self.converged_:
+            message = f"the weights did not converge: {result.message}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _score_batches(self, samples: Samples) -> list[LabelledBatch]:
+        """What all experts make of sequences with labels that they know."""
+        sequences = self._check_X(samples.X, samples.y)
+        offsets, y = sequences.X.offsets, label_columns(sequences.y, self.classes_)
+        weight = token_weights(sequences, samples.sample_weight)
+        weight = np.add.reduceat(weight, offsets[:-1]) / sequences.X.lengths
+        experts = self._experts()
+        prepared = [expert.prepare(samples.X, offsets) for expert in experts]
+        batches = []
+        for batch in batches_of(structure_of(sequences.X), len(experts) * len(self.classes_)):
+            gold = y[batch.start : batch.stop]
+            scores = [
+                expert.scores(encoded, batch, self.classes_)
+                for expert, encoded in zip(experts, prepared, strict=True)
+            ]
+            for expert, chain in zip(experts, scores, strict=True):
+                _require_possible(expert.name, batch.structure.score(chain, gold)[0])
+            of_batch = weight[batch.first : batch.first + batch.structure.n_units]
+            batches.append(LabelledBatch(batch.structure, WeightedSum(scores), gold, of_batch))
+        return batches
+
+    def _prepare(self, X: SequenceArray) -> list[Any]:
+        given = self._as_given(X)
+        return [expert.prepare(given, X.offsets) for expert in self._weighted_experts()]
+
+    def _scores(self, prepared: list[Any], batch: Batch) -> Scores:
+        experts = zip(self._weighted_experts(), prepared, strict=True)
+        pooled = WeightedSum(
+            [expert.scores(encoded, batch, self.classes_) for expert, encoded in experts]
+        )
+        return pooled.scores(self.weights_[self.weights_ > 0])
+
+    def _contributions(self, prepared: list[Any], batch: Batch, y: np.ndarray) -> Contributions:
+        experts = zip(self._weighted_experts(), prepared, strict=True)
+        entries = [expert.contributions(p, batch, self.classes_[y]) for expert, p in experts]
+        weights = self.weights_[self.weights_ > 0]
+        return Contributions.join(
+            entry._replace(factor=weight * entry.factor)
+            for entry, weight in zip(entries, weights, strict=True)
+        )
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        yield Array("weights_", self.weights_, (len(self.estimators_),), 0.0)
+        yield Fact("weights_", bool(self.weights_.any()), "must not all be zero")
+        for expert in self._experts():
+            known = set(self.classes_.tolist()) <= set(expert.classifier.classes_.tolist())
+            yield Fact(f"estimators_, {expert.name!r},", known, "must know all labels")
+
+    def _weighted_experts(self) -> list[Expert]:
+        """The experts with a weight above zero."""
+        experts = zip(self._experts(), self.weights_, strict=True)
+        return [expert for expert, weight in experts if weight > 0]
+
+
+def _fit_nested(stop: Stop, estimator: Any, *samples: Any) -> Any:
+    with nested_fits(stop):
+        return fit_expert(estimator, *samples)
+
+
+def _is_dropped(expert: Any) -> bool:
+    return isinstance(expert, str) and expert == "drop"
+
+
+def _as_weights(weights: Any, n_experts: int) -> np.ndarray:
+    given = f"weights must be a number for each expert, got {weights!r}"
+    weights = real_numbers(weights, given)
+    if weights.shape != (n_experts,):
+        raise ValueError(f"weights has shape {weights.shape}, but there are {n_experts} experts")
+    if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):
+        raise ValueError(f"weights must be finite, not negative and not all zero, got {weights}")
+    return weights / weights.sum()
+
+
+def _require_possible(name: str, scores: np.ndarray) -> None:
+    if np.isneginf(scores).any():
+        raise ValueError(
+            f"expert {name!r} gives labels of held-out sequences probability zero, so the pool "
+            "would too: smooth the zeros of the expert, or loosen its constraints"
+        )

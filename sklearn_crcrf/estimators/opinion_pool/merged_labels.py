@@ -1,0 +1,130 @@
+"""An expert for some of the labels, which merges all others."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import HasMethods
+
+from ...base.batches import Batch
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...base.unwrap import steps_of
+from ...data.ragged import SequenceArray
+from ...labels.encoding import encode_labels
+from ...structures import Scores, Structure
+from ...utils.soundness import Requirement, indices, labels
+from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
+from .relabelled import relabelled
+
+__all__ = ["MergedLabels"]
+
+
+@documented
+class MergedLabels(MetaSequenceClassifier):
+    """A classifier that distinguishes some labels and merges all others.
+
+    The estimator is fitted to labels in which all others are replaced by the most frequent of
+    them. In its scores, every merged label has the scores of this label, so it can be an expert
+    of an :class:`~sklearn_crcrf.OpinionPoolCRF` beside experts for other labels.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A first-order sequence classifier, or a pipeline or search that ends in one.
+    labels : collection
+        The labels to distinguish; labels that do not occur are ignored.
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that predict.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        All labels, merged ones too.
+    estimator_ : estimator
+        The estimator, fitted to the merged labels.
+    {n_features_in_}
+    {feature_names_in_}
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.estimators.opinion_pool import MergedLabels
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["the", "cat"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["D", "N"]]
+    >>> nouns = MergedLabels(CRF(), ["N"]).fit(X, y)
+    >>> nouns.estimator_.predict([["a", "dog", "sleeps"]])
+    array([list(['D', 'N', 'D'])], dtype=object)
+    >>> nouns.predict_proba([["a"]])[0].round(2)
+    array([[0.38, 0.23, 0.38]])
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit"])],
+        "labels": ["array-like", set, frozenset],
+        **shared("sample_unit", "n_jobs"),
+    }
+
+    def __init__(self, estimator, labels, *, sample_unit="sequence", n_jobs=None):
+        self.estimator = estimator
+        self.labels = labels
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MergedLabels":
+        """Fit the estimator to the merged labels.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as the estimator takes them
+
+        Returns
+        -------
+        MergedLabels
+            The estimator itself. If fitting fails, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If the estimator is not a first-order chain, or input is not valid.
+        """
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        require_chain("estimator", self.estimator)
+        sequences, _ = self._check_training(X, y, sample_weight, reset=True)
+        self.classes_, ids = encode_labels(sequences.y)
+        told, n_labels = set(self.labels), len(self.classes_)
+        others = [j for j, label in enumerate(self.classes_.tolist()) if label not in told]
+        merged = np.arange(n_labels)
+        if others:
+            merged[others] = others[np.argmax(np.bincount(ids, minlength=n_labels)[others])]
+        y = sequences.mirror(self.classes_[merged[ids]])
+        self.estimator_ = fit_expert(clone(self.estimator), X, y, sample_weight)
+        known = {label: j for j, label in enumerate(self._expert().classifier.classes_.tolist())}
+        # The estimator does not know labels whose tokens all have weight zero.
+        used = [label in known for label in self.classes_[merged].tolist()]
+        self._merged = np.array([known[label] for label in self.classes_[merged[used]].tolist()])
+        self.classes_ = self.classes_[used]
+
+    def _expert(self) -> Expert:
+        return Expert.of("estimator", self.estimator_)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n_known = len(self._expert().classifier.classes_)
+        yield indices("_merged", self._merged, self.classes_.shape, n_known)
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        steps_of(self.estimator)[1]._check_structure(structure, X)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        return self._expert().prepare(self._as_given(X), X.offsets)
+
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        return relabelled(self._expert().classifier._scores(prepared, batch), self._merged)

@@ -1,0 +1,161 @@
+"""PassiveAggressiveCRF: a linear chain with steps just as large as needed."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...base.docstrings import documented
+from .estimator import ONLINE_CONSTRAINTS, StructuredPerceptron
+from .learning import LastWeights, Learned
+from .margins import MARGIN_LEARNERS, MarginRule
+
+__all__ = ["PassiveAggressiveCRF"]
+
+
+@documented
+class PassiveAggressiveCRF(StructuredPerceptron):
+    r"""Linear chain trained online by passive-aggressive steps [1]_.
+
+    The sequences are labelled one after another. If the best path y' is not the gold path y, the
+    weights move by a step times d, the features of y less the features of y'. The step is just so
+    large that the score of y exceeds the score of y' by a margin, unless C limits it:
+
+    .. math::
+
+       \begin{aligned}
+       \mathrm{loss} &= s(x, y') - s(x, y) + \mathrm{margin}, \\
+       \mathrm{step} &= \min\left(C, \frac{\mathrm{loss}}{\lVert d \rVert^2}\right)
+       \text{ for the hinge loss,} \\
+       \mathrm{step} &= \frac{\mathrm{loss}}{\lVert d \rVert^2 + 1 / (2 C)}
+       \text{ for the squared hinge loss.}
+       \end{aligned}
+
+    The weight of a sequence multiplies C. Units whose links make loops are not accepted.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Limit of the steps. ``numpy.inf`` is no limit.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        PA-I or PA-II of the paper.
+    margin : {"sqrt", "one"}, default="sqrt"
+        The square root of the number of wrong labels, or 1.
+    averaging : {"mean", "none"}, default="mean"
+        Predict with the mean of the weights after all steps, or with the last weights.
+    max_iter : int, default=10
+        Maximum number of epochs. Training ends earlier after an epoch without errors.
+    {min_freq}
+    {boundaries}
+    {edge_columns}
+    {constraints}
+    {warm_start}
+    {class_weight}
+    {validation_fraction}
+    n_iter_no_change : int, default=5
+        Number of epochs in which the number of wrong held-out labels must fall.
+    {dtype}
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that predict.
+    random_state : int, RandomState or None, default=None
+        Chooses the order of the sequences in each epoch, and the held-out sequences.
+    {verbose}
+
+    Attributes
+    ----------
+    {classes_}
+    {coef_}
+    {transitions_}
+    {begin_, end_}
+    {edge_coef_}
+    {edge_attribute_names_}
+    {attribute_names_}
+    {state_features_}
+    {transition_features_}
+    loss_curve_ : list of float
+        Fraction of tokens labelled wrongly in each epoch, each before its step.
+    validation_curve_ : list of float
+        Fraction of held-out tokens labelled wrongly after each epoch.
+    {n_iter_}
+    {converged_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    StructuredPerceptron : All steps have the size 1.
+    ArowCRF : Steps that are smaller for weights that are well known.
+
+    References
+    ----------
+    .. [1] Crammer, Dekel, Keshet, Shalev-Shwartz, Singer, "Online Passive-Aggressive Algorithms",
+       JMLR 7 (2006).
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import PassiveAggressiveCRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> crf = PassiveAggressiveCRF(random_state=0).fit(X, y)
+    >>> crf.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        "C": [Interval(Real, 0, None, closed="right")],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "margin": [StrOptions({"sqrt", "one"})],
+        "averaging": [StrOptions(set(MARGIN_LEARNERS))],
+        **ONLINE_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        loss="hinge",
+        margin="sqrt",
+        averaging="mean",
+        max_iter=10,
+        *,
+        min_freq=1,
+        boundaries=False,
+        edge_columns=(),
+        constraints=None,
+        warm_start=False,
+        class_weight=None,
+        validation_fraction=None,
+        n_iter_no_change=5,
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.loss = loss
+        self.margin = margin
+        self.averaging = averaging
+        self.max_iter = max_iter
+        self.min_freq = min_freq
+        self.boundaries = boundaries
+        self.edge_columns = edge_columns
+        self.constraints = constraints
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.dtype = dtype
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _learner(self, start: Learned) -> LastWeights:
+        def sizes(weight: np.ndarray) -> tuple:
+            if self.loss == "hinge":
+                return self.C * weight, 0.0, np.inf
+            return np.inf, 0.5 / (self.C * weight), np.inf
+
+        rule = MarginRule(0.5 if self.margin == "sqrt" else 0.0, sizes)
+        return MARGIN_LEARNERS[self.averaging](start, rule)

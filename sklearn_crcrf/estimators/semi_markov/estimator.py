@@ -1,0 +1,383 @@
+"""SemiMarkovCRF: conditional random fields of segments."""
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval
+
+from ...base.batches import Batch
+from ...base.contributions import Contributions
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...data.ragged import SequenceArray, locate
+from ...labels.segments.roles import Roles, roles_of
+from ...labels.segments.schemes import ONE_TO_ONE
+from ...linear import Corpus, NamedWeights, Weights
+from ...structures import Scores, SemiMarkovChain, Structure, structure_of
+from ...utils.soundness import Array, Fact, Requirement
+from ..crf import CRF
+from ..crf.problem import Problem
+from .known_weights import KnownWeights, SegmentWeights
+from .segmented import SegmentedArray
+from .terms import Length, SpanFeature, segment_scores
+
+__all__ = ["SemiMarkovCRF"]
+
+
+@documented
+class SemiMarkovCRF(CRF):
+    """Conditional random field of segments: whole segments have features too [1]_.
+
+    The score of a labelling is the score of a :class:`CRF`, plus for each segment from the
+    token s to the token e
+
+    .. math::
+
+       \\mathrm{length\\_coef}_{\\mathrm{type}, \\mathrm{length}} +
+       \\phi(x, s, e)^\\top \\mathrm{segment\\_coef}_{\\cdot, \\mathrm{type}},
+
+    where :math:`\\phi` are the features of the span that a :class:`SegmentedArray` holds. So all
+    features of tokens are used as in a CRF, and labels are read and written in the same scheme;
+    labellings that spell no segmentation are impossible. Segments longer than ``max_length`` have
+    one common length and no features of their span; none is too long to be found.
+
+    Without features of segments it is as accurate as a CRF that is constrained to the scheme. It
+    gains where whole segments can be compared with something, such as a list of names.
+
+    Parameters
+    ----------
+    criterion : {"log_loss", "marginal_likelihood", "max_margin", "softmax_margin", \
+"expected_cost", "token_error", "mce", "mce_f1"} or callable, default="log_loss"
+        The loss of a sequence: a name or an object of :mod:`sklearn_crcrf.criteria`. The first four
+        are fast; the others go through a chain of positions in segments. A
+        :class:`~sklearn_crcrf.criteria.SoftmaxMargin` can have a cost of wrong segments.
+    {sigma}
+    {c1}
+    segment_sigma : float, default=None
+        Standard deviation of the Gaussian prior of the weights of lengths and of features of
+        segments; by default sigma.
+    max_length : int, default=8
+        The longest length of a segment that has a weight of its own.
+    scheme : {"IOB2", "IOBES", "BIOES", "BILOU", "BMES"}, default="IOB2"
+        How labels spell segments. A label that the scheme does not know is a label of single tokens
+        between segments, as "O" is.
+    features : {"all", "observed"} or callable, default="observed"
+        Which features of tokens have a weight, as in :class:`CRF`.
+    {min_freq}
+    {boundaries}
+    {constraints}
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", "gis", \
+"bundle"}, default="auto"
+        As in :class:`CRF`.
+    {max_iter}
+    {tol}
+    {class_weight}
+    {validation_fraction}
+    {n_iter_no_change}
+    decoding : {"auto", "viterbi", "marginal"}, default="auto"
+        As in :class:`CRF`. The best labels of single tokens may spell no segmentation.
+    {dtype}
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads.
+    random_state : int, RandomState or None, default=None
+        Orders the batches of "sgd", and chooses the validation part.
+    {warm_start}
+    {verbose}
+
+    Attributes
+    ----------
+    {classes_}
+    segment_types_ : ndarray of shape (n_types,)
+        The types of segments, which are the labels without their prefixes.
+    length_ : ndarray of shape (n_types, max_length + 1)
+        The weight of each length from 1 on, and of all longer lengths.
+    segment_coef_ : ndarray of shape (n_segment_features, n_types)
+    segment_feature_names_ : ndarray of shape (n_segment_features,)
+    coef_ : ndarray or CSR of shape (n_attributes, n_labels)
+        The weight of each attribute for each label; sparse if features are "observed" or c1 is
+        positive.
+    {transitions_}
+    {begin_, end_}
+    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        Empty, as transitions depend on no attributes.
+    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
+        Empty.
+    {attribute_names_}
+    {state_features_}
+    {transition_features_}
+    {loss_curve_}
+    {validation_curve_}
+    {n_iter_}
+    {converged_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    CRF : The same without scores of whole segments.
+
+    References
+    ----------
+    .. [1] Sarawagi, Cohen, "Semi-Markov Conditional Random Fields for Information Extraction",
+       NIPS 2004.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SemiMarkovCRF
+    >>> X = [["to", "New", "York"], ["in", "Paris"], ["to", "Los", "Angeles"]]
+    >>> y = [["O", "B-LOC", "I-LOC"], ["O", "B-LOC"], ["O", "B-LOC", "I-LOC"]]
+    >>> crf = SemiMarkovCRF(max_length=2).fit(X, y)
+    >>> crf.predict([["in", "Los", "Angeles"]])
+    array([list(['O', 'B-LOC', 'I-LOC'])], dtype=object)
+    >>> crf.segment_types_, crf.length_.shape
+    (array(['LOC'], dtype=object), (1, 3))
+    """
+
+    _parameter_constraints: dict = {
+        **{
+            name: CRF._parameter_constraints[name]
+            for name in ("criterion", "c1", "features", "solver", "max_iter", "decoding")
+        },
+        "segment_sigma": [None, Interval(Real, 0, None, closed="neither")],
+        "max_length": [Interval(Integral, 1, None, closed="left")],
+        "scheme": [str],
+        **shared(
+            "sigma",
+            "min_freq",
+            "boundaries",
+            "constraints",
+            "tol",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "warm_start",
+            "verbose",
+        ),
+    }
+
+    def __init__(
+        self,
+        criterion="log_loss",
+        sigma=1.0,
+        c1=0.0,
+        *,
+        segment_sigma=None,
+        max_length=8,
+        scheme="IOB2",
+        features="observed",
+        min_freq=1,
+        boundaries=False,
+        constraints=None,
+        solver="auto",
+        max_iter=1000,
+        tol=1e-5,
+        class_weight=None,
+        validation_fraction=None,
+        n_iter_no_change=10,
+        decoding="auto",
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        super().__init__(
+            criterion,
+            sigma,
+            c1,
+            features=features,
+            min_freq=min_freq,
+            boundaries=boundaries,
+            constraints=constraints,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            class_weight=class_weight,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            decoding=decoding,
+            dtype=dtype,
+            sample_unit=sample_unit,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.segment_sigma = segment_sigma
+        self.max_length = max_length
+        self.scheme = scheme
+
+    @property
+    def segment_types_(self) -> np.ndarray:
+        """The types of segments."""
+        return self._roles().types
+
+    def _roles(self) -> Roles:
+        return roles_of(self.classes_, self.scheme)
+
+    def _tokens(self, X: SequenceArray) -> SequenceArray:
+        return SequenceArray(X.data, X.offsets)
+
+    def _structure(self, X: SequenceArray) -> Structure:
+        chain = structure_of(X)
+        if not chain.always_sequential:
+            raise ValueError(f"X: {type(self).__name__} takes sequences, but no trees or graphs")
+        if not hasattr(self, "length_"):
+            return chain
+        max_length = self.length_.shape[1] - 1
+        return self._segmented(X, self.segment_feature_names_, max_length)
+
+    def _segmented(self, X: SequenceArray, names: np.ndarray, max_length: int) -> SemiMarkovChain:
+        """The structure of X, with the features of its spans."""
+        spans = None
+        if isinstance(X, SegmentedArray) and len(names):
+            if not np.array_equal(X.names, names):
+                raise ValueError(
+                    f"X must have the features of segments of training, which are {_some(names)}, "
+                    f"but has {_some(X.names)}"
+                )
+            longest = X.spans.length.max(initial=0)
+            if longest > max_length:
+                raise ValueError(
+                    f"X has features of spans of {longest} tokens, but max_length is {max_length}"
+                )
+            spans = X.spans
+        elif len(names):
+            raise ValueError(
+                f"{type(self).__name__} was trained with {len(names)} features of segments, but X "
+                "has none"
+            )
+        return SemiMarkovChain(X.offsets, self._roles(), max_length, spans)
+
+    def _read(self, *data: Any, **options: Any) -> Corpus:
+        corpus = super()._read(*data, **options)
+        _check_segmentations(corpus, cast(SemiMarkovChain, corpus.structure), self.scheme)
+        return corpus
+
+    def _training_structure(self, X: SequenceArray, structure: Structure) -> Structure:
+        names = X.names if isinstance(X, SegmentedArray) else np.empty(0, object)
+        self.segment_feature_names_ = names
+        return self._segmented(X, names, self.max_length)
+
+    def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
+        problem = super()._problem(corpus, kept)
+        scale = 1.0
+        if self.segment_sigma is not None:
+            if np.isinf(self.sigma):
+                raise ValueError("segment_sigma needs a finite sigma")
+            scale = self.segment_sigma / self.sigma
+        types, names = self.segment_types_, self.segment_feature_names_
+        before = self.__dict__.pop("_before", None) or SegmentWeights.none()
+        length, of_features = before.matching(types, names, self.max_length + 1)
+        terms: list = [Length(length, scale)]
+        if len(names):
+            terms.append(SpanFeature(of_features, scale))
+        return problem._replace(own_terms=tuple(terms))
+
+    def _known_weights(self) -> NamedWeights | None:
+        known = super()._known_weights()
+        if known is None:
+            return None
+        names = self.segment_types_, self.segment_feature_names_
+        return KnownWeights.of(known, SegmentWeights(*names, self.length_, self.segment_coef_))
+
+    def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
+        self._before = known and known.segments
+        super()._fit(X, y, sample_weight, known, classes, is_part, progress)
+
+    def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
+        super()._set_weights(problem, x)
+        shared_arrays = problem.terms().split(x).shared[-len(problem.own_terms) :]
+        of_terms = zip(cast(Any, problem.own_terms), shared_arrays, strict=True)
+        arrays = [term.weights(array) for term, array in of_terms]
+        self.length_ = arrays[0]
+        n_types = len(self.length_)
+        self.segment_coef_ = arrays[1] if len(arrays) > 1 else np.zeros((0, n_types))
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        return super()._prepare(self._tokens(X))
+
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        scores = super()._scores(prepared, batch)
+        own = segment_scores(batch.structure, self.length_, self.segment_coef_)
+        return scores._replace(own=own)
+
+    def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
+        of_tokens = super()._contributions(prepared, batch, y)
+        structure = cast(SemiMarkovChain, batch.structure)
+        start, stop, kind, span = structure.segments(y)
+        n_lengths = self.length_.shape[1]
+        length = np.minimum(stop - start, n_lengths)
+        names = [
+            f"{name} of {n} tokens" if n < n_lengths else f"{name} of {n} tokens or more"
+            for name, n in zip(self.segment_types_[kind], length, strict=True)
+        ]
+        weight = self.length_[kind, length - 1]
+        of_lengths = Contributions.of("segment", start, names, weight)
+        if not len(self.segment_coef_):
+            return Contributions.join([of_tokens, of_lengths])
+        has_span = np.flatnonzero(span >= 0)
+        rows = sp.coo_array(structure.spans.features[span[has_span]])
+        segment, feature = has_span[rows.coords[0]], rows.coords[1]
+        of_spans = Contributions.of(
+            "segment",
+            start[segment],
+            self.segment_feature_names_[feature],
+            self.segment_coef_[feature, kind[segment]],
+            rows.data,
+        )
+        return Contributions.join([of_tokens, of_lengths, of_spans])
+
+    def _scores_per_token(self) -> int:
+        return len(self.classes_) + self.length_.size
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        n_features = len(self.segment_feature_names_)
+        yield Fact("scheme", self.scheme in ONE_TO_ONE, f"must be one of {ONE_TO_ONE}")
+        n_types, n_lengths = len(self.segment_types_), np.shape(self.length_)[-1:]
+        yield Fact("length_", n_lengths > (1,), "must have a column for each length")
+        yield Array("length_", self.length_, (n_types, *n_lengths))
+        yield Array("segment_coef_", self.segment_coef_, (n_features, n_types))
+        names = self.segment_feature_names_
+        yield Array("segment_feature_names_", names, (n_features,), kind="OUS")
+
+
+def _some(names: np.ndarray) -> str:
+    """How many names there are, and the first of them."""
+    first = ", ".join(map(str, names[:3].tolist()))
+    return f"{len(names)} names ({first}{', ...' if len(names) > 3 else ''})"
+
+
+def _check_segmentations(corpus: Corpus, structure: SemiMarkovChain, scheme: str) -> None:
+    """Raise ValueError if labels spell no segmentation; the message says where."""
+    known = corpus.y >= 0
+    fits = structure.is_segmentation(np.maximum(corpus.y, 0))
+    before, after = np.roll(known, 1), np.roll(known, -1)
+    before[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = True
+    after[corpus.offsets[1:][np.diff(corpus.offsets) > 0] - 1] = True
+    wrong = ~fits & known & before & after
+    if wrong.any():
+        sequence, position = locate(corpus.offsets, int(np.argmax(wrong)))
+        raise ValueError(
+            f"y, sequence {sequence}, position {position}: the label does not fit the labels "
+            f'before and after it in the scheme "{scheme}"; convert_scheme can rewrite labels'
+        )
+    if corpus.allowed is not None:
+        n = structure.roles.kind.size
+        free = Scores.of(np.zeros((structure.n_tokens, n)), np.zeros((n, n)))
+        value, _ = structure.maximum(free.allow(corpus.allowed))
+        if np.isneginf(value).any():
+            raise ValueError(
+                f"y, sequence {int(np.argmin(value))}: no labelling in the scheme "
+                f'"{scheme}" agrees with the labels that are known'
+            )

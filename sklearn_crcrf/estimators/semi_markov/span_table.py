@@ -1,0 +1,104 @@
+"""Features of spans, collected one by one or many at a time, as the spans of a SegmentedArray."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...data.ragged import SequenceArray
+from ...structures import Spans
+from .segmented import SegmentedArray
+
+__all__ = ["Entries", "following_tokens", "joined", "segmented"]
+
+
+class Entries(NamedTuple):
+    """Features of spans, one for each entry.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_entries,)
+        The first token of the span.
+    length : ndarray of shape (n_entries,)
+        Its number of tokens.
+    column : ndarray of shape (n_entries,)
+        The number of the feature.
+    value : ndarray of shape (n_entries,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.estimators.semi_markov.span_table import Entries
+    >>> Entries.of(np.array([3]), 2, np.array([0])).value
+    array([1.])
+    """
+
+    start: np.ndarray
+    length: np.ndarray
+    column: np.ndarray
+    value: np.ndarray
+
+    @classmethod
+    def of(cls, start: np.ndarray, length: np.ndarray | int, column: np.ndarray) -> "Entries":
+        """Entries of value 1; the length may be common to all."""
+        start = np.asarray(start, dtype=np.int64)
+        length = np.broadcast_to(np.asarray(length, dtype=np.int64), start.shape)
+        return cls(start, length, np.asarray(column, dtype=np.int64), np.ones(len(start)))
+
+
+def following_tokens(offsets: np.ndarray) -> np.ndarray:
+    """The number of tokens after each token in its sequence."""
+    lengths = np.diff(offsets)
+    return np.repeat(offsets[1:], lengths) - 1 - np.arange(offsets[-1])
+
+
+def segmented(
+    X: SequenceArray, entries: Sequence[Entries], names: Sequence[str] | np.ndarray
+) -> SegmentedArray:
+    """Sequences with the features of their spans.
+
+    Parameters
+    ----------
+    X : SequenceArray
+    entries : sequence of Entries
+        Of an equal span and column, the values are added.
+    names : sequence of str
+        The name of each column.
+
+    Returns
+    -------
+    SegmentedArray
+    """
+    nothing = np.empty(0, dtype=np.int64)
+    empty = Entries.of(nothing, 0, nothing)
+    start, length, column, value = map(np.concatenate, zip(empty, *entries, strict=True))
+    last = start + length - 1
+    order = np.lexsort((column, length, last))
+    last, length, column = last[order], length[order], column[order]
+    is_new = np.ones(len(last), dtype=bool)
+    is_new[1:] = (last[1:] != last[:-1]) | (length[1:] != length[:-1])
+    first = np.flatnonzero(is_new)
+    features = sp.csr_array(
+        (value[order], column, np.append(first, len(last))), shape=(len(first), len(names))
+    )
+    features.sum_duplicates()
+    counts = np.bincount(last[first], minlength=int(X.offsets[-1]))
+    spans = Spans(np.append(0, np.cumsum(counts)), length[first], features)
+    return SegmentedArray(X.data, X.offsets, spans, names)
+
+
+def joined(X: SequenceArray, parts: Sequence[SegmentedArray]) -> SegmentedArray:
+    """Sequences with the features of the spans of several arrays of the same sequences."""
+    entries, names, n_before = [], [], 0
+    for part in parts:
+        spans = part.spans
+        n_features = np.diff(spans.features.indptr)
+        span = np.repeat(np.arange(len(spans.length)), n_features)
+        length = spans.length[span].astype(np.int64)
+        start = spans.last_tokens()[span] - length + 1
+        column = spans.features.indices + n_before
+        entries.append(Entries(start, length, column, spans.features.data))
+        names += part.names.tolist()
+        n_before += len(part.names)
+    return segmented(X, entries, names)

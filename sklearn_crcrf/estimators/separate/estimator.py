@@ -1,0 +1,361 @@
+"""SeparateCRF: a classifier of nodes, times co-occurrence rates of linked labels to a power."""
+
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import has_fit_parameter
+
+from ...base.batch_values import token_marginals
+from ...base.batches import Batch
+from ...base.classifier import BaseSequenceClassifier
+from ...base.docstrings import documented
+from ...base.parameters import shared
+from ...counts.prepared_links import PreparedLinks
+from ...data.graphs import GraphArray
+from ...data.ragged import SequenceArray
+from ...labels.partial import encode_partial_labels
+from ...linear import EdgeEncoder
+from ...linear.encoder import AttributeEncoder
+from ...structures import Graph, Scores, Structure, structure_of
+from ...structures.inference import INFERENCE, Inference, as_inference
+from ...structures.inference.convergence import IterationCount, warn_unless_converged
+from ...training import nested_fits
+from ...utils.linear_algebra import in_one_thread
+from ...utils.soundness import Array, Requirement, below, indices, labels
+from .held_out import HeldOut
+from .rates import LinkRates, TypedLinks
+
+__all__ = ["SeparateCRF"]
+
+# What is tried: C of LogisticRegression, and exponents of the rates, from cautious to bold.
+STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2)
+# By how many standard errors links, or their direction, must lower the loss to be used.
+LEAST_GAIN = 2.0
+# A probability of a node is at least this: a classifier that is sure may be wrong.
+FLOOR = 1e-10
+# With fewer pairs of known labels than this, for each pair of labels, rates are estimated again.
+FEW_PAIRS, N_ROUNDS = 10, 2
+
+
+@documented
+class SeparateCRF(BaseSequenceClassifier):
+    r"""Any classifier of nodes, times counted co-occurrence rates of linked labels [1]_.
+
+    The parts are trained separately, and no sum over labellings is needed for that:
+
+    .. math::
+
+       p(y \mid x) \propto \prod_t p(y_t \mid x_t) \prod_{(s, t)} \mathrm{CR}(y_s;
+       y_t)^{\mathrm{exponent}},
+
+    with a product over nodes t, whose probabilities are the classifier's, and one over links. The
+    rates :math:`\mathrm{CR}(i; j) = p(i, j) / (p(i)\, p(j))` are smoothed frequencies. Where rates
+    say nothing, or nodes say it already, the exponent is near 0. It serves any structure:
+    sequences, forests, and graphs with cycles, as :class:`GraphArray`. Each type of edges has rates
+    of its own, smoothed towards the common rates; numbers as ``edge_data`` are not used.
+
+    One graph with some known labels is enough: in ``fit(X, known)`` the label None marks unknown
+    ones, and ``predict(X, allowed=known)`` conditions on the known ones.
+
+    Parameters
+    ----------
+    estimator : classifier with predict_proba, default=None
+        Classifies nodes by their attributes. A search, such as a ``GridSearchCV``, chooses its own
+        parameters. None is ``LogisticRegression`` whose strength is chosen on held-out labels.
+    exponent : "fit" or float, default="fit"
+        The power of the rates, in [0, inf); "fit" chooses it on held-out labels: of nodes, if some
+        labels are unknown, else of whole samples.
+    {sigma}
+    symmetric : "fit" or bool, default="fit"
+        Whether rates are the same in both directions of an edge; "fit" chooses it on held-out
+        labels. Only for graphs with cycles: in sequences and forests rates have the direction of
+        the links.
+    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
+        How labels are found on graphs with cycles, as in :class:`GraphCRF`.
+    n_folds : int, default=5
+        Number of folds of held-out labels.
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that predict.
+    random_state : int, RandomState or None, default=0
+        Chooses the folds.
+
+    Attributes
+    ----------
+    {classes_}
+    estimator_ : classifier
+        Fitted to the nodes whose label is known.
+    exponent_ : float
+    symmetric_ : bool
+        Whether rates are the same in both directions.
+    rates_ : ndarray of shape (n_labels, n_labels), row = previous label
+        Logarithms of the co-occurrence rates of all links; the previous label is the label of the
+        first end, or of the parent.
+    edge_rates_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        The same for each type of edges.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The transition scores of links without a type, ``exponent_ * rates_``.
+    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
+        The types of edges, such as ``"edge=vertical"``.
+    n_inference_iter_ : int
+        The most iterations that inference took in training; 0 if it is exact.
+    attribute_names_ : ndarray of shape (n_attributes,)
+        The columns that the classifier sees.
+    {n_features_in_}
+    {feature_names_in_}
+
+    Warns
+    -----
+    ConvergenceWarning
+        If inference did not converge in prediction.
+
+    See Also
+    --------
+    GraphCRF : Nodes and edges trained together.
+
+    References
+    ----------
+    .. [1] Zhu, Hiemstra, Apers, Wombacher, "Separate Training for Conditional Random Fields Using
+       Co-occurrence Rate Factorization", 2010.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import GraphArray, SeparateCRF
+    >>> words = [["red", "red", "grey", "grey", "blue", "blue"]]
+    >>> path = GraphArray.from_edges(words, [[(k, k + 1) for k in range(5)]])
+    >>> known = [["R", "R", None, None, "B", "B"]]
+    >>> crf = SeparateCRF(exponent=1.0).fit(path, known)
+    >>> crf.predict(path, allowed=[["R", "R", None, "R", "B", "B"]]).tolist()
+    [['R', 'R', 'R', 'R', 'B', 'B']]
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict_proba"]), None],
+        "exponent": [StrOptions({"fit"}), Interval(Real, 0, None, closed="left")],
+        "symmetric": [StrOptions({"fit"}), "boolean"],
+        "inference": [StrOptions(set(INFERENCE)), Inference],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        **shared("sigma", "sample_unit", "n_jobs", "random_state"),
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        exponent="fit",
+        *,
+        sigma=1.0,
+        symmetric="fit",
+        inference="auto",
+        n_folds=5,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=0,
+    ):
+        self.estimator = estimator
+        self.exponent = exponent
+        self.sigma = sigma
+        self.symmetric = symmetric
+        self.inference = inference
+        self.n_folds = n_folds
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SeparateCRF":
+        """Train the classifier, count the rates, and choose the exponent.
+
+        Parameters
+        ----------
+        {X}
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; nodes with None, or with a set of labels, are not trained on.
+        {sample_weight}
+
+        Returns
+        -------
+        SeparateCRF
+
+        Raises
+        ------
+        ValueError
+            If there is no token, or input is not valid; the message says where.
+        """
+        # The many small products of the classifier are slower in several threads.
+        with self._replaced_by(self._unfitted()) as twin, nested_fits(), in_one_thread():
+            twin._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        self._encoder = AttributeEncoder(1, None, ())
+        attributes = self._encoder.fit_transform(_nodes(sequences.X))
+        self.attribute_names_ = self._encoder.names
+        self._edge_encoder = EdgeEncoder().fit(sequences.X)
+        self.classes_, ids, _ = encode_partial_labels(sequences.y)
+        if not (ids >= 0).any():
+            raise ValueError("y: no token has one label that is known, so nothing can be learned")
+        self._count = IterationCount()
+        links = self._links(sequences.X, self._structure(sequences.X))
+        held_out = HeldOut(self, attributes, ids, weights, links)
+        estimator, self.exponent_, self.symmetric_ = self._best_settings(held_out, links)
+        known = np.flatnonzero(ids >= 0)
+        self.estimator_ = self._trained(estimator, attributes, ids, weights, known)
+        state = self._log_probabilities(self.estimator_, attributes)
+        rates = self._estimated_rates(links, ids, state, self.exponent_, self.symmetric_)
+        self.rates_, self.edge_rates_ = rates
+        self.transitions_ = self.exponent_ * self.rates_
+        self.n_inference_iter_ = self._count.n_iter
+        del self._count
+
+    @property
+    def edge_attribute_names_(self) -> np.ndarray:
+        """The type of edges of each table of ``edge_rates_``."""
+        encoder = self._edge_encoder
+        return encoder.names if encoder.kind == "types" else encoder.names[:0]
+
+    def _best_settings(self, held_out: HeldOut, links: TypedLinks) -> tuple[Any, float, bool]:
+        """The classifier, the exponent and the symmetry with the least loss of held-out labels.
+
+        Links must lower the loss, and so must their direction, by more than chance would.
+        """
+        has_choice = not links.structure.is_directed and self.symmetric == "fit"
+        symmetric = has_choice or (not links.structure.is_directed and bool(self.symmetric))
+        estimators: list[Any] = [self.estimator]
+        exponents: Sequence[float] = EXPONENTS if self.exponent == "fit" else (self.exponent,)
+        if self.estimator is None:
+            estimators = [LogisticRegression(C=c, max_iter=1000) for c in STRENGTHS]
+        if len(estimators) * len(exponents) * (1 + has_choice) == 1:
+            return estimators[0], float(exponents[0]), symmetric
+        if not held_out.can_be_tested:
+            return estimators[-1], float(exponents[0]), symmetric
+        states = [held_out.out_of_fold(each) for each in estimators]
+        losses = np.array([held_out.losses(state, exponents, symmetric) for state in states])
+        k, e = map(int, np.unravel_index(np.argmin(losses.sum(axis=2)), losses.shape[:2]))
+        least = losses[k, e]
+        if has_choice:
+            directed = held_out.losses(states[k], exponents, False)
+            best = int(np.argmin(directed.sum(axis=1)))
+            if _is_lower(directed[best], least):
+                symmetric, e, least = False, best, directed[best]
+        alone = int(np.argmin(losses[:, 0].sum(axis=1)))
+        if exponents[0] == 0.0 and not _is_lower(least, losses[alone, 0]):
+            k, e = alone, 0
+        return estimators[k], float(exponents[e]), symmetric
+
+    def _trained(
+        self, estimator: Any, attributes: Any, ids: np.ndarray, weights: np.ndarray, nodes: Any
+    ) -> Any:
+        """A clone of the classifier, fitted to some of the nodes."""
+        options = {}
+        if has_fit_parameter(estimator, "sample_weight") and np.ptp(weights[nodes]) > 0:
+            options["sample_weight"] = weights[nodes]
+        return clone(estimator).fit(attributes[nodes], ids[nodes], **options)
+
+    def _log_probabilities(self, estimator: Any, attributes: Any) -> np.ndarray:
+        """log p(label | attributes) of all nodes; labels unknown to the classifier are unlikely."""
+        scores = np.full((attributes.shape[0], len(self.classes_)), np.log(FLOOR))
+        if attributes.shape[0]:
+            found = np.maximum(estimator.predict_proba(attributes), FLOOR)
+            scores[:, estimator.classes_] = np.log(found)
+        return scores
+
+    def _estimated_rates(
+        self,
+        links: TypedLinks,
+        ids: np.ndarray,
+        state: np.ndarray,
+        exponent: float,
+        is_symmetric: bool,
+    ) -> LinkRates:
+        """Rates, counted where labels are known, and if these are few, expected."""
+        n, is_directed = len(self.classes_), links.structure.is_directed
+        given = np.where((ids < 0)[:, None], True, ids[:, None] == np.arange(n))
+        ends = links.beliefs_at_ends(np.where((ids < 0)[:, None], np.exp(state), given))
+        options = self.sigma, is_symmetric, is_directed
+        pairs = links.count_pairs(ids, n)
+        rates = LinkRates.of(pairs, ends, *options)
+        is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()
+        if not is_few or exponent == 0 or not links.structure.can("log_partition"):
+            return rates
+        for _ in range(N_ROUNDS):
+            scores = rates.scores(state, exponent, links.row()).allow(given)
+            rates = LinkRates.of(links.expected_pairs(scores), ends, *options)
+        return rates
+
+    def _structure(self, X: SequenceArray) -> Structure:
+        if isinstance(X, GraphArray) and not X.is_forest:
+            report = getattr(self, "_count", warn_unless_converged)
+            engine = as_inference(self.inference).reporting(report)
+            return Graph(X.offsets, X.token_edges, engine)
+        return structure_of(X)
+
+    def _links(self, X: SequenceArray, structure: Structure) -> TypedLinks:
+        """The links of X, with their types."""
+        of_edges, n_types = self._edge_encoder.transform_edges(X), len(self.edge_attribute_names_)
+        kind = np.zeros(len(structure.links()[0]), dtype=np.int64)
+        if isinstance(X, GraphArray) and n_types:
+            of_edge, is_known = np.zeros(X.n_edges, dtype=np.int64), np.diff(of_edges.indptr) > 0
+            of_edge[is_known] = of_edges.indices + 1
+            # The same pairs of tokens, each only once, in two orders.
+            kind[np.lexsort(structure.links())] = of_edge[np.lexsort(X.token_edges.T)]
+        return TypedLinks(structure, kind, n_types)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        structure = self._structure(X)
+        kind = self._links(X, structure).kind
+        links = PreparedLinks.of(structure, np.empty((len(kind), 0), dtype=np.int32), kind)
+        return self._log_probabilities(self.estimator_, self._encoder.transform(_nodes(X))), links
+
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        state, links = prepared
+        links = links.take(batch)
+        rates = LinkRates(self.rates_, self.edge_rates_)
+        return rates.scores(state[batch.start : batch.stop], self.exponent_, links.types)
+
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
+        if not structure.can("log_partition"):
+            return super()._decode(structure, scores, first)
+        return token_marginals(structure, scores, first).argmax(axis=1)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n, n_attributes = len(self.classes_), len(self.attribute_names_)
+        yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
+        yield Array("rates_", self.rates_, (n, n))
+        yield Array("edge_rates_", self.edge_rates_, (len(self.edge_attribute_names_), n, n))
+        yield Array("transitions_", self.transitions_, (n, n))
+        width = getattr(self, "n_features_in_", None)
+        yield from below("_encoder", self._encoder.requirements(n_attributes, width))
+        yield from below("_edge_encoder", self._edge_encoder.requirements())
+        yield from below("estimator_", _classifier_requirements(self.estimator_, n, n_attributes))
+
+
+def _nodes(X: SequenceArray) -> SequenceArray:
+    """X without its edges, whose types are no attributes of nodes."""
+    return SequenceArray(X.data, X.offsets)
+
+
+def _classifier_requirements(
+    estimator: Any, n_labels: int, n_attributes: int
+) -> Iterator[Requirement]:
+    """What must hold for a classifier of nodes; the arrays of the default classifier too."""
+    n_known = len(estimator.classes_)
+    yield indices("classes_", estimator.classes_, (n_known,), n_labels)
+    if isinstance(estimator, LogisticRegression):
+        n_rows = 1 if n_known == 2 else n_known
+        yield Array("coef_", estimator.coef_, (n_rows, n_attributes))
+        yield Array("intercept_", estimator.intercept_, (n_rows,))
+
+
+def _is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
+    """Whether a sum of losses is below another one by more than chance would make it."""
+    gain = other - loss
+    gain = gain[(other != 0) | (loss != 0)]
+    return bool(gain.sum() > LEAST_GAIN * np.sqrt(len(gain)) * gain.std()) if len(gain) else False

@@ -1,0 +1,250 @@
+"""Co-occurrence rates of the labels of linked nodes, counted where both labels are known."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...counts.co_occurrence import co_occurrence_rates
+from ...structures import Scores, Structure, TokenTransitions
+
+__all__ = ["LinkRates", "TypedLinks", "log_rates", "narrower_log_rates"]
+
+# A scaling that changes by less is done; near-diagonal rates take many rounds.
+TOLERANCE, MAX_ROUNDS = 1e-10, 1000
+# Added to each mean belief, so that none is zero.
+SMALL = 1e-3
+# Common rates count as much as this number of links of each type, or with a direction.
+STRENGTH = 10.0
+# Keeps unsmoothed rates above zero.
+TINY = np.finfo(float).tiny
+
+
+class TypedLinks(NamedTuple):
+    """The links of a structure, and their types.
+
+    Parameters
+    ----------
+    structure : Structure
+    kind : ndarray of shape (n_links,), int64
+        The type of each link, counted from 1; 0 for a type that is not known.
+    n_types : int
+    """
+
+    structure: Structure
+    kind: np.ndarray
+    n_types: int
+
+    def row(self) -> np.ndarray:
+        """The table of each row of token transitions, -1 where it is of no link."""
+        row = np.full(self.structure.n_rows, -1)
+        row[self.structure.rows_of_links()] = self.kind
+        return row
+
+    def count_pairs(self, ids: np.ndarray, n_labels: int) -> np.ndarray:
+        """How often two known labels are linked.
+
+        Parameters
+        ----------
+        ids : ndarray of shape (n_tokens,)
+            Label ids, -1 for an unknown label.
+        n_labels : int
+
+        Returns
+        -------
+        ndarray of shape (1 + n_types, n_labels, n_labels), row = label of the first end
+        """
+        first, second = (ids[ends] for ends in self.structure.links())
+        known = (first >= 0) & (second >= 0)
+        pairs = np.zeros((1 + self.n_types, n_labels, n_labels))
+        np.add.at(pairs, (self.kind[known], first[known], second[known]), 1.0)
+        return pairs
+
+    def expected_pairs(self, scores: Scores) -> np.ndarray:
+        """How often two labels are linked in expectation, in the shape of :meth:`count_pairs`."""
+        structure, n = self.structure, len(scores.transition)
+        _, gradient = structure.log_partition_and_gradient(scores, np.ones(structure.n_units))
+        if self.n_types == 0:
+            return gradient.transition[None]
+        return gradient.token_transitions.reshape(-1, n, n).transpose(0, 2, 1)
+
+    def beliefs_at_ends(self, beliefs: np.ndarray) -> np.ndarray:
+        """Sums of the beliefs at the first and at the second ends of the links of each type.
+
+        Parameters
+        ----------
+        beliefs : ndarray of shape (n_tokens, n_labels)
+            What is known of the label of each node: probabilities.
+
+        Returns
+        -------
+        ndarray of shape (2, 1 + n_types, n_labels)
+        """
+        n_links = len(self.kind)
+        entries = np.ones(n_links), (self.kind, np.arange(n_links))
+        of_type = sp.csr_array(entries, shape=(1 + self.n_types, n_links))
+        return np.array([of_type @ beliefs[ends] for ends in self.structure.links()])
+
+
+class LinkRates(NamedTuple):
+    """Logarithms of the rates of the labels of linked nodes.
+
+    Parameters
+    ----------
+    common : ndarray of shape (n_labels, n_labels), row = label of the first end
+        The rates of all links.
+    typed : ndarray of shape (n_types, n_labels, n_labels)
+        The rates of each type of links.
+    """
+
+    common: np.ndarray
+    typed: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        pairs: np.ndarray,
+        ends: np.ndarray,
+        sigma: float,
+        is_symmetric: bool,
+        is_directed: bool,
+    ) -> "LinkRates":
+        """Smoothed rates.
+
+        The rates of a type are smoothed towards the common rates. In a graph, where one direction
+        may mean nothing, rates with a direction are smoothed towards the symmetric rates.
+
+        Parameters
+        ----------
+        pairs : ndarray of shape (1 + n_types, n_labels, n_labels)
+            How often labels are linked, by the type of the link.
+        ends : ndarray of shape (2, 1 + n_types, n_labels)
+            Sums of the beliefs at the ends of these links.
+        sigma : float
+            Width of the priors.
+        is_symmetric : bool
+            Whether to count each link in both directions.
+        is_directed : bool
+            Whether the links of the structure are directed anyway.
+
+        Returns
+        -------
+        LinkRates
+        """
+        both = (pairs + pairs.transpose(0, 2, 1)) / 2, np.broadcast_to(ends.sum(axis=0), ends.shape)
+        counted, at_ends = both if is_symmetric else (pairs, ends)
+        broader = (pairs, ends) if is_directed else both
+        all_pairs, all_ends = counted.sum(axis=0), _distributions(at_ends.sum(axis=1))
+        common = log_rates(broader[0].sum(axis=0), _distributions(broader[1].sum(axis=1)), sigma)
+        if not is_symmetric and not is_directed:
+            common = narrower_log_rates(all_pairs, all_ends, sigma, common)
+        typed = [
+            narrower_log_rates(counted[k], _distributions(at_ends[:, k]), sigma, common)
+            for k in range(1, len(pairs))
+        ]
+        return cls(common, np.array(typed).reshape(-1, *common.shape))
+
+    def scores(self, state: np.ndarray, exponent: float, row: np.ndarray) -> Scores:
+        """Scores with the rates to a power.
+
+        Parameters
+        ----------
+        state : ndarray of shape (n_tokens, n_labels)
+        exponent : float
+        row : ndarray of shape (n_rows,), int64
+            The table of each row of token transitions, as of :meth:`TypedLinks.row`.
+        """
+        scores = Scores.of(state, exponent * self.common)
+        if len(self.typed) == 0:
+            return scores
+        tables, n = exponent * np.array([self.common, *self.typed]), len(self.common)
+        label = np.arange(n, dtype=np.int32)
+        transitions = TokenTransitions(
+            np.asarray(row, dtype=np.int64),
+            n * n * np.arange(len(tables) + 1),
+            np.tile(label, len(tables) * n),
+            np.tile(np.repeat(label, n), len(tables)),
+            tables.transpose(0, 2, 1).reshape(-1),
+        )
+        return scores._replace(transition=tables.min(axis=0), token_transitions=transitions)
+
+
+def log_rates(
+    pairs: np.ndarray, marginals: tuple[np.ndarray, np.ndarray], sigma: float
+) -> np.ndarray:
+    """Logarithms of smoothed co-occurrence rates ([ECRN] eq. 3), (n_labels, n_labels).
+
+    Rows and columns are scaled by iterative proportional fitting [1]_ until the mean rate is 1,
+
+        sum_j rate(i, j) second(j) = 1 = sum_j first(j) rate(j, i)    for each label i,
+
+    so a neighbour of which no more is known than the mean belief says nothing. For the marginals of
+    the pairs themselves these are the rates p(i, j) / (p(i) p(j)). Without the scaling, labels that
+    are rarer at the ends of counted links than elsewhere would win with every link.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_labels, n_labels)
+    marginals : pair of ndarrays of shape (n_labels,)
+        Label distributions of the first and of the second ends of links; positive.
+    sigma : float
+        Width of the prior.
+
+    References
+    ----------
+    .. [1] Deming, Stephan, "On a Least Squares Adjustment of a Sampled Frequency Table When the
+       Expected Marginal Totals are Known", Annals of Mathematical Statistics 11 (1940).
+
+    Examples
+    --------
+    >>> pairs, half = np.array([[8.0, 2.0], [2.0, 8.0]]), np.full(2, 0.5)
+    >>> np.exp(log_rates(pairs, (half, half), 1.0)).round(2)
+    array([[1.55, 0.45],
+           [0.45, 1.55]])
+    """
+    return _scaled(co_occurrence_rates(pairs, marginals[0], sigma**-2.0), marginals)
+
+
+def narrower_log_rates(
+    pairs: np.ndarray, marginals: tuple[np.ndarray, np.ndarray], sigma: float, broader: np.ndarray
+) -> np.ndarray:
+    """Logarithms of rates of some links, smoothed towards the rates of more links.
+
+    With the label frequencies p and p' at the ends of N links, c pairs and a prior of k links,
+    the rate is ``(c(i, j) / (p(i) p'(j)) + k broader(i, j)) / (N + k)``, scaled as
+    :func:`log_rates`.
+
+    Parameters
+    ----------
+    pairs, marginals, sigma : as in :func:`log_rates`
+    broader : ndarray of shape (n_labels, n_labels)
+        Logarithms of the broader rates.
+
+    Returns
+    -------
+    ndarray of shape (n_labels, n_labels)
+    """
+    first, second = marginals
+    total, kept = pairs.sum(), STRENGTH * sigma**-2.0 + TINY
+    before, after = (pairs.sum(axis=1) + first), (pairs.sum(axis=0) + second)
+    independent = np.outer(before, after) / (total + 1.0) ** 2
+    rates = (pairs / independent + kept * np.exp(broader)) / (total + kept)
+    return _scaled(rates, marginals)
+
+
+def _scaled(rates: np.ndarray, marginals: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Logarithms of rates, whose rows and columns are scaled until the mean rate is 1."""
+    first, second = marginals
+    of_row = of_column = np.ones(len(rates))
+    for _ in range(MAX_ROUNDS):
+        before, of_row = of_row, 1.0 / (rates @ (of_column * second))
+        of_column = 1.0 / ((of_row * first) @ rates)
+        if np.abs(of_row / before - 1.0).max() < TOLERANCE:
+            break
+    return np.log(of_row[:, None] * rates * of_column)
+
+
+def _distributions(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positive label distributions of the first and of the second ends, from sums of beliefs."""
+    first, second = (total / max(total.sum(), 1.0) + SMALL for total in ends)
+    return first / first.sum(), second / second.sum()

@@ -1,0 +1,214 @@
+"""What constraints on the labels of whole samples have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ...data.layout import Layout
+from ...data.missing import endless_hash
+from ...utils.docstrings import entries_of, filling
+from ...utils.names import shown
+from ..encoding import as_python
+from ..inequalities import Inequalities
+from .groups import Groups, group_ids
+
+__all__ = [
+    "BoundConstraint",
+    "GlobalConstraint",
+    "Samples",
+    "as_labels",
+    "check_per",
+    "documented",
+    "label_ids",
+    "per_text",
+]
+
+PER = ("sample", "parent")
+
+
+class Samples(NamedTuple):
+    """What constraints need to know of the samples that they are on.
+
+    Parameters
+    ----------
+    layout : Layout
+    links : tuple of two int64 arrays of shape (n_links,), or None
+        Parents and children among all tokens; None if tokens have no parents.
+    classes : ndarray of shape (n_labels,)
+    """
+
+    layout: Layout
+    links: tuple[np.ndarray, np.ndarray] | None
+    classes: np.ndarray
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where each sample begins among all tokens."""
+        return self.layout.offsets
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens of all samples."""
+        return int(self.offsets[-1])
+
+    def groups(self, per: Any, name: str) -> Groups:
+        """The groups of tokens that the parameter ``per`` of a constraint stands for.
+
+        Parameters
+        ----------
+        per : "sample", "parent", or the name of the group of each token in the layout of X
+        name : str
+            Name of the parameter in error messages.
+
+        Raises
+        ------
+        ValueError
+            If tokens have no parents, or the groups do not fit X.
+        """
+        if not isinstance(per, str):
+            return self.named_groups(per, name)
+        if per == "sample":
+            tokens = np.arange(self.n_tokens)
+            return Groups.of(tokens, np.zeros_like(tokens), self.offsets)
+        if self.links is None:
+            raise ValueError(
+                f'{name}="parent" needs tokens that have parents, such as the nodes of trees, but '
+                "X has sequences, in which each token only follows another"
+            )
+        parent, child = self.links
+        return Groups.of(child, parent, self.offsets)
+
+    def named_groups(self, names: Any, name: str) -> Groups:
+        """The groups that have these names, given in the layout of X."""
+        ids = group_ids(names, self.layout, name)
+        token = np.flatnonzero(ids >= 0)
+        return Groups.of(token, ids[token], self.offsets)
+
+
+@dataclass(frozen=True)
+class BoundConstraint(ABC):
+    """A constraint on the tokens of certain samples.
+
+    Parameters
+    ----------
+    groups : Groups
+    offsets : ndarray of shape (n_samples + 1,), int64
+    """
+
+    groups: Groups
+    offsets: np.ndarray
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens of all samples."""
+        return int(self.offsets[-1])
+
+    def take(self, start: int, stop: int) -> Self:
+        """The constraint on the samples from ``start`` to ``stop - 1``, whose tokens begin at 0."""
+        offsets = self.offsets[start : stop + 1] - self.offsets[start]
+        return replace(self, groups=self.groups.take(start, stop, self.offsets), offsets=offsets)
+
+    @abstractmethod
+    def is_broken(self, y: np.ndarray) -> np.ndarray:
+        """Whether label ids, of shape (n_tokens,), break the constraint, (n_groups,)."""
+
+    @abstractmethod
+    def inequalities(self) -> Inequalities:
+        """The labellings that do not break the constraint."""
+
+    def broken_samples(self, y: np.ndarray) -> np.ndarray:
+        """The samples in which label ids break the constraint, in increasing order."""
+        return np.unique(self.groups.sample[self.is_broken(y)])
+
+
+class GlobalConstraint(ABC):
+    """Base of the constraints for ``predict(X, subject_to=[...])``.
+
+    A subclass is a description only; :meth:`bind` makes it a constraint on certain samples.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.labels import AtMost, GlobalConstraint
+    >>> isinstance(AtMost("SUBJECT", 1), GlobalConstraint)
+    True
+    """
+
+    @abstractmethod
+    def bind(self, samples: Samples, name: str) -> BoundConstraint:
+        """The constraint on certain samples.
+
+        Parameters
+        ----------
+        samples : Samples
+        name : str
+            Name of the constraint in error messages.
+
+        Returns
+        -------
+        BoundConstraint
+
+        Raises
+        ------
+        ValueError
+            If a label is not among the classes, or an array does not fit X.
+        """
+
+
+documented = filling(
+    entries_of("""
+    labels : label or collection of labels
+    per : {"sample", "parent"} or names in the layout of X, default="sample"
+        The groups of tokens that the constraint is on, each by itself: the tokens of a sample, or
+        the children of a token, or the tokens of a sample that have the same name. Names are
+        strings, integers or anything else that is hashable; tokens with the name None, NaN or -1
+        are in no group. ``"parent"`` needs samples with edges, such as trees.
+    """)
+)
+"""A decorator: ``{per}`` alone in a line of a docstring stands for its entry."""
+
+
+def as_labels(labels: Any, name: str) -> list:
+    """One label or a collection of labels as a list of labels.
+
+    Raises
+    ------
+    ValueError
+        If there is no label, or a tuple has too many levels to be hashed.
+    """
+    if isinstance(labels, np.ndarray):
+        labels = labels.tolist()
+    is_one = isinstance(labels, str | bytes) or not isinstance(labels, Collection)
+    as_list = [as_python(label) for label in ([labels] if is_one else labels)]
+    if not as_list:
+        raise ValueError(f"{name} must not be empty")
+    endless = endless_hash(as_list)
+    if endless is not None:
+        raise ValueError(f"{name}: {shown(as_list[endless])} is not hashable")
+    return as_list
+
+
+def label_ids(labels: list, classes: np.ndarray, name: str) -> np.ndarray:
+    """The indices of labels in ``classes``; ValueError if a label is not among them."""
+    known = classes.tolist()
+    unknown = [label for label in labels if label not in known]
+    if unknown:
+        raise ValueError(f"{name}: the label {unknown[0]!r} is not among the classes {known}")
+    return np.unique([known.index(label) for label in labels])
+
+
+def check_per(per: Any, name: str = "per") -> None:
+    """Raise ValueError if ``per`` is a string, but none that has a meaning."""
+    if isinstance(per, str) and per not in PER:
+        raise ValueError(
+            f'{name} must be "sample", "parent" or names in the layout of X, got {per!r}'
+        )
+
+
+def per_text(per: Any) -> str:
+    """The parameter ``per`` in the text of a constraint."""
+    if not isinstance(per, str):
+        return ", per=..."
+    return "" if per == "sample" else f", per={per!r}"

@@ -1,0 +1,88 @@
+"""Labels in any layout as one array, and as numbers."""
+
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..._kernels._interning import are_strings
+from ...data.layout import check_one_per_token
+from ...data.missing import endless_hash
+from ...data.ragged import SequenceArray, locate
+from ...utils.names import check_several, shown
+
+__all__ = ["factorize", "is_nested", "label_sequences", "naming_unhashable"]
+
+
+def label_sequences(y: Any, name: str) -> SequenceArray:
+    """Labels in any layout as a SequenceArray; one-dimensional labels are a single sequence."""
+    check_several(y, name)
+    if isinstance(y, SequenceArray):
+        labels = y
+    elif is_nested(y):
+        labels = SequenceArray.from_sequences(y)
+    elif hasattr(y, "__array__"):
+        flat = np.asarray(y)
+        labels = SequenceArray(flat, [0, len(flat)])
+    else:
+        labels = SequenceArray.from_sequences([y])
+    check_one_per_token(labels, name)
+    return labels
+
+
+def is_nested(y: Any) -> bool:
+    """Whether labels are nested in sequences, rather than one flat list or array."""
+    if isinstance(y, SequenceArray):
+        return True
+    first = next(iter(y), ())
+    return hasattr(first, "__len__") and not isinstance(first, (str, bytes, Mapping, Set))
+
+
+@contextmanager
+def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
+    """If labels cannot be compared, raise a ValueError that names the one that is not hashable.
+
+    Parameters
+    ----------
+    **labels : SequenceArray
+        Labels, by the name of the argument.
+    """
+    try:
+        yield
+    except (TypeError, ValueError):
+        for name, sequences in labels.items():
+            for token, label in enumerate(sequences.data.tolist()):
+                if not _is_hashable(label):
+                    sequence, position = locate(sequences.offsets, token)
+                    raise ValueError(
+                        f"{name}, sequence {sequence}, position {position}: the label "
+                        f"{shown(label)} is not hashable"
+                    ) from None
+        raise
+
+
+def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
+    """The distinct values, sorted if they can be, and the index of each value among them."""
+    # Hashing beats the sorting of np.unique several times on arrays of Python objects.
+    items = values.tolist()
+    if not are_strings(items) and endless_hash(items) is not None:
+        raise TypeError("a tuple is nested too deeply to be hashed")
+    distinct = list(dict.fromkeys(items))
+    try:
+        distinct.sort()
+    except TypeError:
+        distinct.sort(key=lambda v: (type(v).__name__, repr(v)))
+    index = {value: i for i, value in enumerate(distinct)}
+    codes = np.fromiter(map(index.__getitem__, items), dtype=np.int64, count=len(items))
+    return distinct, codes
+
+
+def _is_hashable(label: Any) -> bool:
+    if endless_hash([label]) is not None:
+        return False
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,167 @@
+"""The text of models of CRFsuite."""
+
+import os
+import warnings
+from math import isfinite
+from typing import IO
+
+import scipy.sparse as sp
+
+from ...estimators.crfsuite import CRFsuiteCRF
+from ...estimators.crfsuite.binary_model import MAGIC, CRFsuiteModel
+from ...estimators.crfsuite.weights import from_crfsuite_model
+from ...utils.unpacking import MAX_BYTES
+from ._lines import read_lines
+
+__all__ = ["read_crfsuite_dump", "separator_of"]
+
+SECTIONS = ("FILEHEADER", "LABELS", "ATTRIBUTES", "TRANSITIONS", "STATE_FEATURES")
+ARROW = " --> "
+BINARY = MAGIC, "this is a binary model of CRFsuite, which read_crfsuite_model reads"
+
+
+def read_crfsuite_dump(
+    path_or_file: str | os.PathLike | IO,
+    *,
+    separator: str | None = None,
+    max_bytes: int | None = MAX_BYTES,
+) -> CRFsuiteCRF:
+    r"""Read a model of CRFsuite from its text.
+
+    Parameters
+    ----------
+    path_or_file : str, path-like or file object
+        The output of ``crfsuite dump MODEL``, or of ``dump`` of ``pycrfsuite.Tagger``; it may be
+        gzip-compressed. Weights in it have six decimals.
+    separator : {":", "="}, default=None
+        Joins keys and values of feature dicts. python-crfsuite joins them by ``:``. None is ``=``
+        if most attributes contain it, as in ``w[0]=dog``, else ``:``.
+    max_bytes : int or None, default=2**32
+        Maximum number of bytes of the unpacked file, and of the transition weights; None for no
+        limit.
+
+    Returns
+    -------
+    CRFsuiteCRF
+        A fitted estimator. It takes the same tokens as sklearn-crfsuite; a token string is an
+        attribute. Its attribute ``crf_`` is the :class:`~sklearn_crcrf.CRF`.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a complete dump; the message names the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from sklearn_crcrf.model_files.conversion import read_crfsuite_dump
+    >>> text = '''FILEHEADER = {
+    ... }
+    ... LABELS = {
+    ...       0: N
+    ...       1: D
+    ... }
+    ... ATTRIBUTES = {
+    ...       0: word:the
+    ... }
+    ... TRANSITIONS = {
+    ...   (1) D --> N: 1.500000
+    ... }
+    ... STATE_FEATURES = {
+    ...   (0) word:the --> D: 2.000000
+    ... }
+    ... '''
+    >>> crf = read_crfsuite_dump(io.StringIO(text))
+    >>> crf.predict([[{"word": "the"}, {"word": "dog"}]]).tolist()
+    [['D', 'N']]
+    >>> crf.state_features_
+    {('word:the', 'D'): 2.0}
+    """
+    sections = _sections(read_lines(path_or_file, max_bytes, *BINARY))
+    labels, names = _names(sections["LABELS"]), _names(sections["ATTRIBUTES"])
+    label, attribute = ({name: i for i, name in enumerate(of)} for of in (labels, names))
+    states = _weights(sections["STATE_FEATURES"], attribute, label)
+    transitions = _weights(sections["TRANSITIONS"], label, label)
+    model = CRFsuiteModel(labels, names, states, transitions)
+    crf = CRFsuiteCRF()
+    crf.crf_, crf.vectorizer_ = from_crfsuite_model(
+        model, separator_of(names, separator), max_bytes
+    )
+    return crf
+
+
+def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
+    """The numbered lines of each section."""
+    sections: dict[str, list[tuple[int, str]]] = {}
+    name = None
+    for number, line in enumerate(lines, start=1):
+        if name is None and line.endswith(" = {"):
+            name = line.removesuffix(" = {")
+            sections[name] = []
+        elif line == "}":
+            if name == SECTIONS[-1]:
+                name = None
+                break  # python-crfsuite may leave the end of a longer old file after this
+            name = None
+        elif name is not None:
+            sections[name].append((number, line))
+        elif line:
+            raise ValueError(f"line {number} is not in a section: {line[:80]!r}")
+    missing = [section for section in SECTIONS if section not in sections]
+    if missing or name is not None:
+        raise ValueError(f"the dump is not complete: there is no end of {[*missing, name][0]}")
+    if not sections["LABELS"]:
+        raise ValueError("the dump has no labels")
+    return sections
+
+
+def _names(lines: list[tuple[int, str]]) -> list[str]:
+    """The names in a section whose lines are numbered from 0."""
+    names: list[str] = []
+    for number, line in lines:
+        index, colon, name = line.partition(": ")
+        if not colon or index.strip() != str(len(names)):
+            raise ValueError(f"line {number}: expected '{len(names)}: name', found {line[:80]!r}")
+        names.append(name)
+    if len(set(names)) < len(names):
+        raise ValueError("names of labels or attributes are repeated")
+    return names
+
+
+def separator_of(names: list[str], given: str | None) -> str:
+    """The separator of keys and values; keys may contain colons, as in ``-1:word=dog``."""
+    if given not in (None, ":", "="):
+        raise ValueError(f"separator must be ':', '=' or None, got {given!r}")
+    if given is not None:
+        return given
+    with_equals = [name for name in names if "=" in name]
+    others = [name for name in names if ":" in name and "=" not in name]
+    if len(with_equals) <= len(others):
+        return ":"
+    if others:
+        warnings.warn(
+            f"most attributes are like {with_equals[0]!r}, but others like {others[0]!r}: keys and "
+            "values of feature dicts are joined by '='; give separator=':' for a model that "
+            "python-crfsuite has trained on feature dicts",
+            stacklevel=3,
+        )
+    return "="
+
+
+def _weights(
+    lines: list[tuple[int, str]], first: dict[str, int], second: dict[str, int]
+) -> sp.coo_array:
+    """The weights of pairs, from lines such as ``(0) word:the --> D: 2.000000``."""
+    rows, columns, weights = [], [], []
+    for number, line in lines:
+        try:
+            pair, _, weight = line.strip()[4:].rpartition(": ")
+            source, _, target = pair.rpartition(ARROW)
+            rows.append(first[source])
+            columns.append(second[target])
+            weights.append(float(weight))
+            if not isfinite(weights[-1]):
+                raise ValueError
+        except (KeyError, ValueError):
+            raise ValueError(f"line {number} is not a weight: {line[:80]!r}") from None
+    return sp.coo_array((weights, (rows, columns)), shape=(len(first), len(second)), dtype=float)

@@ -1,0 +1,75 @@
+"""Sums over all paths of chains, and the expected counts that are their derivatives."""
+
+import numpy as np
+
+from ..._kernels._batch_scores import BatchCounts
+from ..._kernels.vectorized import lock_step
+from ..base import Structure
+from ..scaled_sums import ScaledSums
+from ..scores import ScoreGradient, Scores
+
+__all__ = ["PathSums"]
+
+# Exponentials of the scores are kept for the derivatives if their number is at most this.
+KEPT = 2**24
+
+
+class PathSums(ScaledSums):
+    """Sums over the paths of chains: sequences of similar length are summed in lock step.
+
+    Parameters
+    ----------
+    structure : Structure
+    order : ndarray of shape (n_units,), int64
+        The sequences, the longest first.
+    scores : Scores
+    """
+
+    def __init__(self, structure: Structure, order: np.ndarray, scores: Scores):
+        super().__init__(structure, scores)
+        self._order = order
+
+    def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
+        """v, alpha and their scaling."""
+        n_labels, dtype = self._given.state.shape[1], self._given.state.dtype
+        alpha = lock_step.empty_rows(n_tokens, n_labels, dtype)
+        n_kept = n_tokens if alpha.size <= KEPT else 0
+        n_rows = max(n_kept, lock_step.BLOCK_SIZE) + lock_step.SPARE_ROWS
+        return np.empty((n_rows, n_labels), dtype=dtype), alpha, np.empty((n_tokens, 2))
+
+    def _largest_block(self) -> int:
+        offsets, largest = self._structure.offsets, self._order[: lock_step.BLOCK_SIZE]
+        return int((offsets[largest + 1] - offsets[largest]).sum())
+
+    def _sum(self, work: tuple[np.ndarray, ...]) -> None:
+        lock_step.sum_forward(self._potentials, self._order, self._given.state, *work, self.log_z)
+
+    def _add_counts(
+        self,
+        work: tuple[np.ndarray, ...],
+        log_z: np.ndarray | None,
+        weight: np.ndarray,
+        adds: bool,
+        gradient: ScoreGradient,
+    ) -> None:
+        given = self._potentials, self._order, self._given.state
+        counts = gradient.state, BatchCounts(gradient)
+        lock_step.sum_backward(*given, *work, log_z, weight, adds, *counts)
+
+    def marginals(self) -> np.ndarray:
+        """Compute the log-partitions, and return the marginals alone, (n_tokens, n_labels)."""
+        given = self._given
+        gradient = ScoreGradient.zeros(given, np.zeros_like(given.state))
+        # Transitions are counted only where probabilities could underflow.
+        uncounted = gradient._replace(transition=np.empty((0, 0)))
+        weight = np.ones(self._structure.n_units)
+        self._add_counts(self._work_of(self._largest_block()), self.log_z, weight, False, uncounted)
+        self._sum_again()
+        self._add_again(np.ones_like(self.log_z), gradient)
+        return gradient.state
+
+    def _add_covariances(
+        self, left_out: np.ndarray, values: np.ndarray, out: ScoreGradient
+    ) -> None:
+        given = self._potentials, self._order, self._given.state
+        lock_step.covariances(*given, *self._work, left_out, values, out.state, BatchCounts(out))

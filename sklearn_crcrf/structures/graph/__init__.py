@@ -1,0 +1,1 @@
+"""Graphs, whatever the engine of inference."""

@@ -1,0 +1,1 @@
+"""Chains over a few candidate labels per token."""

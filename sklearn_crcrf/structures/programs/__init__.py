@@ -1,0 +1,1 @@
+"""Best labellings by linear and integer programs."""

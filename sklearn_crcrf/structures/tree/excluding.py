@@ -1,0 +1,84 @@
+"""Maxima and sums over all labellings of trees but a given one."""
+
+import numpy as np
+
+from ..._kernels._batch_scores import BatchScores
+from ..._kernels._tree_best_excluding import best_other_labelling
+from ..._kernels._tree_excluding import N_TERMS, add_counts_of_others, sum_other_labellings
+from ..._kernels._tree_order import TreeRows
+from ..ends import add_with_ends
+from ..rooted import Rooted
+from ..scores import AddTo, ScoreGradient, Scores
+
+__all__ = ["TreesExcluding", "best_excluding"]
+
+
+class TreesExcluding:
+    """Sums over all labellings but y; see :meth:`Capabilities.log_partition_excluding`.
+
+    No sum includes y itself, so nothing cancels, however much y outweighs the other labellings.
+
+    Parameters
+    ----------
+    forest : Rooted
+    scores : Scores
+    y : ndarray of shape (n_tokens,)
+        Label ids of the labelling to leave out.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_units,)
+        -inf where no other labelling is possible.
+    """
+
+    def __init__(self, forest: Rooted, scores: Scores, y: np.ndarray):
+        self._given = scores
+        self._messages = messages = forest.messages(scores)
+        self._y = np.ascontiguousarray(y, dtype=np.int32)
+        self._numbers = np.empty((len(messages.up), N_TERMS))
+        self.value = np.empty(forest.n_units)
+        sum_other_labellings(messages.arrays, self._y, self._numbers, self.value)
+
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+        """The score gradient of the sum of all values times their weights, added to ``out``."""
+        out, messages = ScoreGradient.of(out, self._given), self._messages
+        weight, states = np.asarray(weight, dtype=float), np.empty_like(messages.up)
+        add_counts_of_others(
+            messages.arrays,
+            self._y,
+            self._numbers,
+            self.value,
+            weight,
+            states,
+            out.transition,
+            out.token_transitions,
+        )
+        add_with_ends(out, states, messages.forest.ends)
+        return out
+
+
+def best_excluding(
+    forest: Rooted, rows: TreeRows, scores: Scores, y: np.ndarray, best: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best labelling of each unit but y, and in which units there is one.
+
+    Parameters
+    ----------
+    forest : Rooted
+    rows : TreeRows
+        The order in which the recursion goes through the tokens.
+    scores : Scores
+    y : ndarray of shape (n_tokens,)
+    best : ndarray of shape (n_tokens, n_labels)
+        The best scores of each node and the nodes below it.
+
+    Returns
+    -------
+    y : ndarray of shape (n_tokens,), int32
+    is_possible : ndarray of shape (n_units,), bool
+    """
+    y = np.ascontiguousarray(y, dtype=np.int32)
+    labels, is_possible = np.empty_like(y), np.empty(forest.n_units, dtype=np.uint8)
+    batch = BatchScores(forest.offsets, scores)
+    best_other_labelling(rows, batch, y, best, labels, is_possible)
+    return labels, is_possible.astype(bool)

@@ -1,0 +1,178 @@
+"""The pages in a real browser, by keyboard and by mouse."""
+
+import shutil
+from contextlib import contextmanager
+
+import pytest
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("playwright")
+pytest.importorskip("axe_playwright_python")
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+from served_apps import served
+
+from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf.apps.annotation import Log, Pool, SegmentMarks, TagMarks, Workbench
+from sklearn_crcrf.apps.web import annotation_app, tagging_app
+from sklearn_crcrf.apps.web.serving import _opened
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+
+SCRIPT = "<img src=x onerror=document.title='hacked'>"
+LINES = ["Ann Lee sings", "the dog walks", "Ann walks in Rome"]
+NAMES = ["PER", "LOC"]
+
+
+@contextmanager
+def annotating(folder, pool, marks):
+    with (
+        Log(folder / "log.jsonl") as log,
+        Workbench(pool, log, marks, measure=None) as bench,
+        served(annotation_app(bench)) as host,
+    ):
+        yield bench, f"http://{host}/"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as driver:
+        args = ["--no-sandbox", "--disable-gpu"]
+        yield driver.chromium.launch(executable_path=CHROMIUM, args=args)
+
+
+@contextmanager
+def opened(browser, address, width=1400):
+    """A page without errors."""
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    page.goto(address)
+    yield page
+    assert errors == []
+    context.close()
+
+
+def test_segments_by_keyboard(browser, tmp_path):
+    with (
+        annotating(tmp_path, Pool.of_lines(LINES), SegmentMarks(NAMES)) as (bench, address),
+        opened(browser, address) as page,
+    ):
+        page.wait_for_selector(".token")
+        for key in ("Shift+ArrowRight", "1", "Enter"):
+            page.keyboard.press(key)
+        page.wait_for_selector("text=1 accepted")
+        assert bench.annotations.of(0).labels == ("B-PER", "I-PER", "O")
+        for key in ("2", "0", "Enter"):  # a mark that is removed again
+            page.keyboard.press(key)
+        page.wait_for_selector("text=2 accepted")
+        assert bench.annotations.of(1).labels == ("O", "O", "O")
+        page.keyboard.press("u")
+        page.wait_for_selector("text=Undone")
+        assert bench.annotations.of(1) is None
+        page.keyboard.press("f")
+        page.wait_for_selector("text=1 flagged")
+        page.keyboard.press("ArrowDown")
+        assert page.locator(".labellings button[aria-pressed=true]").count() == 1
+        page.keyboard.press("s")
+        page.wait_for_selector("text=Nothing waits")
+        page.keyboard.press("u")
+        page.wait_for_selector("text=Undone")
+
+
+def test_segments_by_mouse(browser, tmp_path):
+    with (
+        annotating(tmp_path, Pool.of_lines(LINES[2:]), SegmentMarks(NAMES)) as (bench, address),
+        opened(browser, address) as page,
+    ):
+        first, last = (page.locator(f"[data-t='{t}']") for t in (0, 3))
+        first.click()
+        page.get_by_role("button", name="PER").click()
+        start, end = first.bounding_box(), last.bounding_box()
+        last.hover()
+        page.mouse.down()
+        page.locator("[data-t='2']").hover()
+        page.mouse.up()
+        assert page.locator(".token.selected").count() == 2 and start["x"] < end["x"]
+        page.get_by_role("button", name="LOC").click()
+        page.fill("#name", "ORG")
+        page.get_by_role("button", name="Add").click()
+        page.get_by_role("button", name="ORG").wait_for()
+        page.get_by_role("button", name="Accept").click()
+        page.wait_for_selector("text=1 accepted")
+        assert bench.annotations.of(0).labels == ("B-PER", "O", "B-LOC", "I-LOC")
+
+
+def test_many_tags_long_and_right_to_left_text(browser, tmp_path):
+    tags = [f"T{k}" for k in range(60)]
+    sentences = [["שלום", "עולם", "🙂"], [SCRIPT, "cafe\u0301", *["word"] * 498]]
+    with (
+        annotating(tmp_path, Pool(sentences), TagMarks(tags)) as (bench, address),
+        opened(browser, address) as page,
+    ):
+        page.wait_for_selector(".token")
+        page.keyboard.press("ArrowLeft")  # the next token, as the text runs to the left
+        page.keyboard.press("t")
+        page.fill("#chosen", "T59")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[data-t='1'] >> text=T59")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=1 accepted")
+        assert bench.annotations.of(0).labels == ("T0", "T59", "T0")
+        assert page.locator(".token").count() == 500
+        assert page.title() == "Annotate"
+        page.fill("#text", "café".replace("é", "e\u0301"))
+        page.keyboard.press("Enter")
+        page.locator("#found button").wait_for()
+        assert page.title() == "Annotate"
+
+
+def test_a_page_is_opened_by_a_file_that_hides_the_token(browser, tmp_path, monkeypatch):
+    opened_urls = []
+    monkeypatch.setattr("webbrowser.open", opened_urls.append)
+    with (
+        Log(tmp_path / "log.jsonl") as log,
+        Workbench(Pool.of_lines(LINES), log, SegmentMarks(NAMES), measure=None) as bench,
+        served(annotation_app(bench), "geheim", 10**6) as host,
+        _opened(f"http://{host}/?token=geheim", "geheim"),
+    ):
+        (url,) = opened_urls
+        assert "geheim" not in url
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(url)
+        page.wait_for_selector(".token")
+        assert page.url == f"http://{host}/"
+        context.close()
+
+
+def test_pages_are_accessible_and_fit(browser, tmp_path):
+    model = EmpiricalCRF().fit([["Ann", "sings"], ["the", "dog"]], [["B-PER", "O"], ["O", "O"]])
+    with (
+        annotating(tmp_path, Pool.of_lines(LINES), SegmentMarks(NAMES)) as (_, annotate),
+        served(tagging_app(model)) as host,
+    ):
+        tag = f"http://{host}/"
+        for address, width in [(a, w) for a in (annotate, tag) for w in (1400, 390)]:
+            with opened(browser, address, width) as page:
+                if address == tag:
+                    page.fill("#text", f"Ann sings\n{SCRIPT}")
+                    page.get_by_role("button", name="Label").click()
+                    page.get_by_role("button", name="Why?").first.click()
+                    page.wait_for_selector("table")
+                else:
+                    page.wait_for_selector(".token")
+                    page.keyboard.press("1")
+                assert_accessible(page)
+                page.emulate_media(color_scheme="dark")
+                assert_accessible(page, runOnly=["color-contrast"])
+                assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+                assert page.title() != "hacked"
+
+
+def assert_accessible(page, **options):
+    report = Axe().run(page, options=options)
+    assert report.violations_count == 0, report.generate_report()

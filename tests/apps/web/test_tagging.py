@@ -1,0 +1,114 @@
+"""The service that labels text."""
+
+import pytest
+from cases import for_each
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("httpx")
+
+from starlette.testclient import TestClient
+
+from sklearn_crcrf import CRF, HMM, EmpiricalCRF, explain
+from sklearn_crcrf.apps.web import tagging_app
+
+X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["Ann", "Lee", "sings"]]
+Y = [["O", "O", "O"], ["O", "O", "O"], ["B-PER", "I-PER", "O"]]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return EmpiricalCRF().fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def client(model):
+    return TestClient(tagging_app(model))
+
+
+@for_each(
+    ("content", "sentences"),
+    [
+        ({"text": "Ann sings\n\nthe dog."}, [["Ann", "sings"], ["the", "dog", "."]]),
+        ({"tokens": ["Ann", "Lee"]}, [["Ann", "Lee"]]),
+        ({"sentences": [["a"], [], ["Ann"]]}, [["a"], [], ["Ann"]]),
+        ({"text": ""}, []),
+    ],
+)
+@for_each("details", [False, True])
+def test_the_labels_are_those_of_predict(client, model, content, sentences, details):
+    answer = client.post("/tag", json={**content, "details": details})
+    assert answer.status_code == 200
+    found = answer.json()["sentences"]
+    assert [one["tokens"] for one in found] == sentences
+    if sentences:
+        assert [one["labels"] for one in found] == model.predict(sentences).tolist()
+    assert all(("labellings" in one) == details for one in found)
+
+
+@pytest.mark.parametrize("estimator", [CRF(), HMM()])
+def test_other_estimators_serve(estimator):
+    client = TestClient(tagging_app(estimator.fit(X, Y)))
+    answer = client.post("/tag", json={"tokens": ["Ann", "Lee", "sings"], "details": True})
+    (found,) = answer.json()["sentences"]
+    assert found["labels"] == Y[2]
+    assert found["labellings"][0]["marks"] == [[0, 2, "PER"]]
+    assert found["likeliest"][0][0][0] == "B-PER"
+
+
+@for_each(
+    "content",
+    [
+        {},
+        {"text": "a", "tokens": ["a"]},
+        {"text": 3},
+        {"tokens": "abc"},
+        {"tokens": [1]},
+        {"sentences": ["abc"]},
+        {"sentences": [[["a"]]]},
+        {"tokens": ["a"] * 20_001},
+        {"sentences": [["a"]] * 1001},
+        {"text": "a" * 200_001},
+        {"tokens": ["a" * 100_000] * 3},
+        {"sentences": [["a" * 100_000], ["a" * 100_001]]},
+    ],
+)
+def test_content_that_is_not_valid_is_refused(client, content):
+    answer = client.post("/tag", json=content)
+    assert answer.status_code == 400 and answer.json()["error"]
+
+
+def test_explanations(client, model):
+    answer = client.post("/explain", json={"tokens": X[2]}).json()
+    expected = explain(model, X[2])
+    assert answer["labels"] == Y[2]
+    assert answer["score"] == pytest.approx(expected.score)
+    best = max(answer["contributions"][0], key=lambda one: abs(one["value"]))
+    assert best["name"] in expected.contributions.name
+    assert client.post("/explain", json={"tokens": []}).status_code == 400
+    assert client.post("/explain", json={"tokens": ["a"], "labels": ["?"]}).status_code == 400
+    against = client.post("/explain", json={"tokens": ["Ann"], "against": ["O"]}).json()
+    assert against["score"] > 0
+
+
+def test_health_and_description(client):
+    health = client.get("/health").json()
+    assert health["status"] == "ok" and health["labels"] == ["B-PER", "I-PER", "O"]
+    described = client.get("/openapi.json").json()
+    assert described["openapi"].startswith("3.1") and set(described["paths"]) == {
+        "/tag",
+        "/explain",
+        "/health",
+    }
+
+
+def test_what_takes_too_long_is_refused():
+    import time
+
+    from starlette.applications import Starlette
+
+    from sklearn_crcrf.apps.web.json_api import post
+
+    route = post("/slow", lambda content: time.sleep(0.2), timeout=0.01)
+    answer = TestClient(Starlette(routes=[route])).post("/slow", json={})
+    assert answer.status_code == 503
