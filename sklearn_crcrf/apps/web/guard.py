@@ -94,6 +94,7 @@ class Guard:
             )
         self._app, self._hosts = app, {host.lower().removesuffix(":80") for host in hosts}
         self._token, self._max_bytes, self._n_kept = token, max_bytes, 0
+        self._turn = asyncio.Lock()
         self._public_host, self._public_origin, self._prefix = _public(public_url)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
@@ -196,6 +197,9 @@ class Guard:
                     self._n_kept += len(message.get("body", b""))
                     if self._n_kept > MAX_KEPT:
                         return _error(503, "too many requests wait: try again later")
+                    if message.get("more_body", False):
+                        async with self._turn:  # one piece at a time, and others between them
+                            await asyncio.sleep(0)
         except TimeoutError:
             return _error(408, f"a request must be complete within {BODY_SECONDS:g} s")
         return None

@@ -60,11 +60,10 @@ def tagging_app(estimator: Any) -> Starlette:
         per_token = len(classes) + 5.0 if has_details else len(classes) / 10.0
         reserve(sum(costs := _costs(sentences, per_token)))
         between = '{"sentences":['
-        for part in map(sentences.__getitem__, in_slices(costs)):
-            found = [
-                {"tokens": tokens, "labels": labels}
-                for tokens, labels in zip(part, labels_of(part), strict=True)
-            ]
+        for part in in_slices(costs):
+            X = [*map(list, sentences[part])]
+            both = zip(X, labels_of(X), strict=True)
+            found = [{"tokens": tokens, "labels": labels} for tokens, labels in both]
             if has_details:
                 _add_details(estimator, found, marks)
             yield between + ",".join(map(dumps, found))
@@ -77,7 +76,7 @@ def tagging_app(estimator: Any) -> Starlette:
             raise BadRequest("one sentence can be explained at a time")
         labels, against = (_labels(content, name) for name in ("labels", "against"))
         reserve(*_costs(sentences, len(classes) + 50.0))
-        found = explain(estimator, sentences[0], labels, against=against)
+        found = explain(estimator, list(sentences[0]), labels, against=against)
         yield dumps(
             {
                 "tokens": found.tokens,
@@ -116,7 +115,7 @@ def _labeller(estimator: Any) -> Callable[[Sequence[list[str]]], list[list]]:
     return lambda sentences: [tagger(tokens) for tokens in sentences]
 
 
-def _sentences(content: dict[str, Any]) -> list[list[str]]:
+def _sentences(content: dict[str, Any]) -> list[tuple[str, ...]]:
     """The sentences of a request: of its text, or as they are given."""
     given = [name for name in ("text", "tokens", "sentences") if name in content]
     if len(given) != 1:
@@ -125,7 +124,7 @@ def _sentences(content: dict[str, Any]) -> list[list[str]]:
         lines = lines_of(get_text(content, "text", MAX_CHARACTERS))
         sentences = [tokens for tokens in map(split_words, lines) if tokens]
     else:
-        value = content[given[0]]
+        value = content.pop(given[0])
         sentences = [value] if given == ["tokens"] else value
     if not isinstance(sentences, list) or not all(map(_are_tokens, sentences)):
         raise BadRequest(f"{given[0]!r} must be made of lists of strings")
@@ -136,7 +135,7 @@ def _sentences(content: dict[str, Any]) -> list[list[str]]:
             f"there may be at most {MAX_SENTENCES} sentences, {MAX_TOKENS} tokens and "
             f"{MAX_CHARACTERS} characters"
         )
-    return sentences
+    return [*map(tuple, sentences)]  # unlike lists, they are not searched for garbage
 
 
 def _are_tokens(sentence: Any) -> bool:
@@ -150,7 +149,7 @@ def _labels(content: dict[str, Any], name: str) -> list[str] | None:
     return value
 
 
-def _costs(sentences: list[list[str]], per_token: float) -> list[float]:
+def _costs(sentences: Sequence[Sequence[str]], per_token: float) -> list[float]:
     """The cost of each sentence.
 
     Raises

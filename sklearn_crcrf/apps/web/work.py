@@ -4,6 +4,7 @@ import asyncio
 import os
 import threading
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ class Job:
                 self.is_done = True
                 return
             except Exception as error:  # which nobody may wait for any more
+                traceback.clear_frames(error.__traceback__)  # which would keep the content
                 self.error = error
                 self.is_done = True
                 return

@@ -1,5 +1,6 @@
 """Connections that say nothing, or too slowly."""
 
+import asyncio
 import gc
 import signal
 import socket
@@ -167,3 +168,32 @@ def test_the_address_is_printed_when_ctrl_c_is_heard(app, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         serve(app, port=0)
     assert heard_by[0] is not signal.default_int_handler
+
+
+def test_pieces_of_bodies_are_read_in_turn():
+    rounds, read_in = [0], []
+
+    async def receive():
+        read_in.append(rounds[0])
+        return {"type": "http.request", "body": b" ", "more_body": len(read_in) < 200}
+
+    async def send(message):
+        pass
+
+    async def count():
+        while True:
+            rounds[0] += 1
+            await asyncio.sleep(0)
+
+    async def all_of_them():
+        guarded = guard.Guard(lambda *messages: send(None), ["localhost"], None, 1000)
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/tag", "headers": headers}
+        counting = asyncio.create_task(count())
+        await asyncio.gather(
+            *(guarded({**scope, "scheme": "http"}, receive, send) for _ in range(20))
+        )
+        counting.cancel()
+
+    asyncio.run(all_of_them())
+    assert max(read_in.count(number) for number in set(read_in[20:])) <= 2

@@ -1,8 +1,10 @@
 """Work for requests: limits of its cost, turns, and clients that leave."""
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -179,3 +181,29 @@ def test_large_numbers_are_refused_before_they_are_made(client):
     body = '{"tokens":' + "9" * 4000 + "}"
     answer = client.post("/tag", content=body, headers={"content-type": "application/json"})
     assert answer.status_code == 400 and "at most 20 digits" in answer.json()["error"]
+
+
+def test_what_a_refused_request_held_is_freed_at_once():
+    class Content:
+        pass
+
+    def steps(reserve):
+        content = Content()
+        held.append(weakref.ref(content))
+        raise ValueError
+        yield content
+
+    held = []
+    gc.disable()
+    try:
+        with pytest.raises(ValueError):
+            asyncio.run(Work(1).run(steps, Client(), 9.0))
+        assert held[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_tokens_that_wait_are_not_searched_for_garbage():
+    sentences = tagging._sentences({"sentences": [["a", "dog"]]})
+    gc.collect()
+    assert not gc.is_tracked(sentences[0])
