@@ -10,7 +10,10 @@ Tokens are worked on in small batches: first all hashes, each requesting its slo
 then all probes.
 """
 
-from cpython.object cimport PyObject
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
+)
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int32_t, uint32_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy
@@ -27,6 +30,14 @@ cdef extern from "Python.h":
     object PyUnicode_FromObject(PyObject *)
     object PyUnicode_FromKindAndData(int kind, const void *data, Py_ssize_t length)
     PyObject *PyList_GET_ITEM(PyObject *, Py_ssize_t) nogil
+    PyTypeObject *Py_TYPE(PyObject *) nogil
+    bint PyLong_Check(PyObject *) nogil
+    bint PyFloat_Check(PyObject *) nogil
+    long PyLong_AsLongAndOverflow(PyObject *, int *overflow) nogil
+    double PyFloat_AS_DOUBLE(PyObject *) nogil
+    bint PyTuple_Check(PyObject *) nogil
+    Py_ssize_t PyTuple_GET_SIZE(PyObject *) nogil
+    PyObject *PyTuple_GET_ITEM(PyObject *, Py_ssize_t) nogil
 
 cdef enum:
     BATCH = 64
@@ -54,9 +65,50 @@ cdef Py_ssize_t first_invalid(PyObject *tokens, Py_ssize_t n) noexcept nogil:
     return -1
 
 
-def are_strings(list tokens not None):
-    """Whether all items are str."""
-    return first_invalid(<PyObject *>tokens, len(tokens)) < 0
+cdef inline bint is_usual(PyObject *value, long ignored) noexcept nogil:
+    cdef int overflow
+    cdef double number
+    cdef Py_ssize_t i
+    if PyUnicode_Check(value):
+        return True
+    if PyLong_Check(value):
+        return PyLong_AsLongAndOverflow(value, &overflow) != ignored
+    if PyFloat_Check(value):
+        number = PyFloat_AS_DOUBLE(value)
+        return number == number and number != ignored
+    if not PyTuple_Check(value):
+        return False
+    for i in range(PyTuple_GET_SIZE(value)):
+        if PyTuple_Check(PyTuple_GET_ITEM(value, i)):
+            return False
+    return True
+
+
+def unusual_types(values not None, long ignored):
+    """The types of the values of a 1-D object array that are not usual labels.
+
+    Usual are strings, numbers of Python other than NaN and ``ignored``, and tuples without tuples.
+    """
+    cdef:
+        Py_buffer buffer
+        PyObject *value
+        PyTypeObject *last = NULL
+        Py_ssize_t i
+        set types = set()
+    PyObject_GetBuffer(values, &buffer, PyBUF_STRIDED_RO | PyBUF_FORMAT)
+    try:
+        if buffer.ndim != 1 or buffer.format != b"O":
+            raise ValueError("values must be a one-dimensional array of objects")
+        for i in range(buffer.shape[0]):
+            memcpy(&value, <char *>buffer.buf + i * buffer.strides[0], sizeof(value))
+            if value == NULL:  # numpy reads it as None
+                value = <PyObject *>None
+            if not is_usual(value, ignored) and Py_TYPE(value) != last:
+                last = Py_TYPE(value)
+                types.add(<object><PyObject *>last)
+    finally:
+        PyBuffer_Release(&buffer)
+    return types
 
 
 cdef class StringTable:

@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from .._kernels._interning import are_strings
 from ..data.layout import Rows, Sequences
+from ..data.missing import unusual_types
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..labels.completing import completed
@@ -487,7 +487,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
 
 def check_targets(y: np.ndarray) -> None:
     """Raise ValueError if y cannot be the labels of the rows of a table."""
-    if y.dtype == object and not are_strings(y.tolist()):
+    if y.dtype == object and unusual_types(y):
         known = [label for label in y.tolist() if not isinstance(label, (set, frozenset))]
         y = as_label_array([label for label in known if label is not None])
     if len(y) == 0:

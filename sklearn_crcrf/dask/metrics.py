@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..metrics import SegmentScores
-from ..metrics.flatten import ZeroDivision, are_equal, divide, flatten, sample_weights
+from ..metrics.flatten import ZeroDivision, are_equal, chosen, divide, flatten, sample_weights
 from ..metrics.segments import SegmentCounts, count, scores
 from ..metrics.tokens import right_sequences
 from .computing import compute, current_client, task, tree
@@ -139,7 +139,8 @@ def _counted(count_part: Callable, number: int, part: tuple, args: tuple) -> np.
 
 def _tokens(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[float, float]:
     pair = flatten(y_true, y_pred, sample_weight)
-    return pair.weight[are_equal(pair) & pair.is_known].sum(), pair.weight[pair.is_known].sum()
+    hits = pair.weight[are_equal(pair) & pair.is_known]
+    return hits.sum(), chosen(pair.weight, pair.is_known).sum()
 
 
 def _sequences(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[Any, Any]:

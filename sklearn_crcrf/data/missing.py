@@ -4,12 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._interning import are_strings
+from .._kernels import _interning
 
-__all__ = ["are_missing", "endless_hash", "is_missing"]
+__all__ = ["IGNORED", "are_missing", "endless_hash", "is_missing", "unusual_types"]
 
+# Other libraries leave out tokens with this label.
+IGNORED = -100
 # Limits of nested tuples.
 MOST_LEVELS, MOST_PARTS = 100, 10**5
+_NEVER_MISSING = (int, np.integer, np.bool_, bytes, tuple, set, frozenset)
 
 
 def is_missing(value: Any) -> bool:
@@ -20,6 +23,30 @@ def is_missing(value: Any) -> bool:
         return True
     except ValueError:  # nor has an array
         return False
+
+
+def unusual_types(values: np.ndarray) -> set[type]:
+    """The types of the values that are not usual labels.
+
+    Usual are strings, numbers other than NaN and -100, and tuples that hold no tuples.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> unusual_types(np.array(["N", 1, None, 0.5, float("nan")], dtype=object))
+    {<class 'NoneType'>, <class 'float'>}
+    >>> unusual_types(np.array([1, 2]))
+    set()
+    """
+    if values.dtype == object:
+        return _interning.unusual_types(values, IGNORED)
+    is_usual = values.dtype.kind not in "mM"
+    if values.dtype.kind in "if":
+        is_usual = not ((values == IGNORED) | (values != values)).any()
+    return set() if is_usual else {values.dtype.type}
 
 
 def are_missing(values: np.ndarray) -> np.ndarray:
@@ -45,19 +72,12 @@ def are_missing(values: np.ndarray) -> np.ndarray:
     found = np.zeros(len(values), dtype=bool)
     if values.dtype != object or values.ndim != 1:
         return found
-    items = values.tolist()
-    if are_strings(items):  # the usual case, in a fraction of the time
-        return found
-    try:
-        if endless_hash(items) is None and not any(map(is_missing, set(items))):
-            return found
-    except TypeError:  # sets are not hashable
-        pass
-    found[:] = [is_missing(item) for item in items]
+    if not all(issubclass(kind, _NEVER_MISSING) for kind in unusual_types(values)):
+        found[:] = [is_missing(item) for item in values.tolist()]
     return found
 
 
-def endless_hash(items: list) -> int | None:
+def endless_hash(items: list | np.ndarray) -> int | None:
     """The position of a tuple that is nested so much that its hash crashes CPython, or never ends.
 
     Examples
@@ -68,6 +88,9 @@ def endless_hash(items: list) -> int | None:
     >>> endless_hash(["N", ("N", "V"), nested])
     2
     """
+    values = items if isinstance(items, np.ndarray) else np.fromiter(items, object, len(items))
+    if not any(issubclass(kind, tuple) for kind in unusual_types(values)):  # the usual case
+        return None
     tuples = {id(item): t for t, item in enumerate(items) if isinstance(item, tuple)}
     return next((t for t in tuples.values() if _is_endless(items[t])), None)
 

@@ -340,6 +340,8 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
     offsets = np.append(0, np.cumsum(lengths, dtype=np.int64))
     if not are_lists and any(_n_dimensions(s) > 1 for s in sequences):
         data = sound_rows(_stack_rows(sequences, name), offsets, name)
+    elif not are_lists and _have_one_kind(sequences):
+        data = np.concatenate(sequences).astype(object)
     else:
         data = np.fromiter(chain.from_iterable(sequences), dtype=object, count=offsets[-1])
     return SequenceArray._of(data, offsets)
@@ -372,6 +374,12 @@ def object_array(items: list) -> np.ndarray:
     for i, item in enumerate(items):
         out[i] = item
     return out
+
+
+def _have_one_kind(sequences: list) -> bool:
+    """Whether all are arrays of strings, or all of integers, so that they can be concatenated."""
+    kinds = {s.dtype.kind if isinstance(s, np.ndarray) else "O" for s in sequences}
+    return len(kinds) == 1 and kinds <= {*"biuUS"}
 
 
 def _n_dimensions(s: Any) -> int:

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
+from ..data.missing import IGNORED
 from ..data.ragged import SequenceArray, locate
 
 __all__ = ["check_meant", "refuse_ignored"]
 
-IGNORED = -100
 # Most estimators have a matrix of all pairs of labels, of 800 MB for this number.
 MOST = 10_000
 

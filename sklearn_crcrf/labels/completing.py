@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .._kernels._interning import are_strings
-from ..data.missing import are_missing, endless_hash
+from ..data.missing import are_missing, endless_hash, unusual_types
 from ..data.ragged import SequenceArray
 from ..utils.names import shown
 from .checking import refuse_ignored
@@ -50,10 +49,10 @@ def completed(
     >>> labels.tolist(), is_known
     ([['N', 'V', 'V', 'N']], array([ True, False,  True,  True]))
     """
+    if not unusual_types(true.data):
+        return true, np.ones(len(true.data), dtype=bool)
     items = true.data.tolist()
-    if are_strings(items) or true.data.dtype.kind in "USb":  # the usual case
-        return true, np.ones(len(items), dtype=bool)
-    endless = endless_hash(items)
+    endless = endless_hash(true.data)
     if endless is not None:
         raise token_error(true, endless, name, f"{shown(items[endless])} is not hashable")
     refuse_ignored(_different(items, true, name), true, name)

@@ -282,12 +282,12 @@ def number_labels(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ids = vocabulary.add(data)
         labels = vocabulary.symbols
     except InvalidTokenError:
-        labels, ids = number_objects(data.tolist())
+        labels, ids = number_objects(data)
     classes, rank = sort_labels(labels)
     return classes, rank[ids]
 
 
-def number_objects(labels: list) -> tuple[list, np.ndarray]:
+def number_objects(labels: np.ndarray) -> tuple[list, np.ndarray]:
     """The different labels in the order of their first occurrence, and the ids of all labels."""
     numbers: dict[Any, int] = {}
     ids = []
@@ -295,7 +295,7 @@ def number_objects(labels: list) -> tuple[list, np.ndarray]:
     if endless is not None:
         raise InvalidLabelError(endless)
     try:
-        for label in labels:
+        for label in labels.tolist():
             ids.append(numbers.setdefault(label, len(numbers)))  # noqa: PERF401
     except TypeError:
         raise InvalidLabelError(len(ids)) from None

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._interning import are_strings
 from ..data.layout import check_one_per_token
-from ..data.missing import is_missing
-from ..data.ragged import SequenceArray
+from ..data.missing import is_missing, unusual_types
+from ..data.ragged import SequenceArray, object_array
 from ..utils.memory import require_memory
 from ..utils.names import shown
 from .checking import check_meant
@@ -184,10 +183,12 @@ def _encode_options(
 
 def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
     """The different options (labels, frozensets and _ANY), and the option of each token."""
-    options = [
-        _ANY if label is None else frozenset(label) if isinstance(label, set) else label
-        for label in y.data.tolist()
-    ]
+    options = object_array(
+        [
+            _ANY if label is None else frozenset(label) if isinstance(label, set) else label
+            for label in y.data.tolist()
+        ]
+    )
     try:
         different, ids = number_objects(options)
         for i, option in enumerate(different):
@@ -241,13 +242,9 @@ def known_labels(y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, 
     >>> y.tolist(), weights
     ([['N', 'N']], array([1., 0.]))
     """
-    if y.data.dtype != object or y.data.ndim != 1:
-        return y, weights
-    if are_strings(y.data.tolist()):  # the usual case, in a fraction of the time
+    if y.data.ndim != 1 or type(None) not in unusual_types(y.data):
         return y, weights
     is_known = np.array([label is not None for label in y.data.tolist()])
-    if is_known.all():
-        return y, weights
     if not is_known.any():
         raise ValueError("y: all labels are None, so nothing can be learned")
     known = y.data[np.argmax(is_known)]

@@ -7,7 +7,7 @@ import numpy as np
 from ..labels.segments import Segments
 from ..labels.segments.label_sequences import factorize
 from .docstrings import of_segments
-from .flatten import flatten
+from .flatten import Pair, flatten
 from .segments import segments_of
 
 __all__ = ["SEGMENT_ERRORS", "SegmentErrors", "SegmentMatch", "match_segments", "segment_errors"]
@@ -111,7 +111,7 @@ def segment_errors(
     (['LOC', 'PER'], array([1., 0.]), array([0., 1.]), array([1., 0.]))
     """
     pair = flatten(y_true, y_pred, sample_weight)
-    match = match_segments(y_true, y_pred, scheme, reading)
+    match = match_segments(pair, scheme, reading)
     weight = pair.weight[_first_tokens(match, pair.true.offsets)]
     types, kind_of_type = factorize(np.concatenate([match.true.type, match.pred.type]))
     n_true = len(match.true.type)
@@ -121,9 +121,8 @@ def segment_errors(
     return SegmentErrors(types, *counts.reshape(len(KINDS), -1))
 
 
-def match_segments(y_true: Any, y_pred: Any, scheme: str, reading: str) -> SegmentMatch:
+def match_segments(pair: Pair, scheme: str, reading: str) -> SegmentMatch:
     """Match true and predicted segments one to one, see :func:`segment_errors`."""
-    pair = flatten(y_true, y_pred)
     true, pred = segments_of(pair, scheme, reading)
     places = [
         list(zip(s.sequence.tolist(), s.start.tolist(), s.end.tolist(), strict=True))

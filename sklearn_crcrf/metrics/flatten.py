@@ -18,6 +18,7 @@ __all__ = [
     "ZeroDivision",
     "are_equal",
     "check_same_layout",
+    "chosen",
     "divide",
     "flatten",
     "label_list",
@@ -47,7 +48,7 @@ def flatten(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Pair:
     """Flatten labels and check that they fit together."""
     true, pred = label_sequences(y_true, "y_true"), label_sequences(y_pred, "y_pred")
     check_same_layout(true, pred, "y_pred")
-    weight = token_weights(sample_weight, sample_lengths(y_true, true))
+    weight = token_weights(sample_weight, y_true, true)
     with naming_unhashable(y_pred=pred):
         true, is_known = completed(true, pred, "y_true")
     return Pair(true, pred, weight, is_known)
@@ -76,6 +77,11 @@ def are_equal(pair: Pair) -> np.ndarray:
             return np.array([np.ndim(it) == 0 and bool(it) for it in same], dtype=bool)
 
 
+def chosen(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return the values where the mask is True; not a copy if it is so everywhere."""
+    return values if mask.all() else values[mask]
+
+
 def sample_lengths(y: Any, labels: SequenceArray) -> np.ndarray:
     """Tokens in each sample: a sequence, or in one-dimensional ``y`` a single token."""
     return labels.lengths if is_nested(y) else np.ones(len(labels.data), dtype=np.int64)
@@ -85,16 +91,18 @@ def check_same_layout(true: SequenceArray, other: SequenceArray, name: str) -> N
     """Check that ``other`` has one entry for every label in ``y_true``."""
     if len(true) != len(other):
         raise ValueError(f"y_true has {len(true)} sequences, but {name} has {len(other)}")
-    differ = np.flatnonzero(true.lengths != other.lengths)
-    if len(differ):
-        i = int(differ[0])
+    if not np.array_equal(true.offsets, other.offsets):
+        i = int(np.argmax(true.lengths != other.lengths))
         raise ValueError(
             f"sequence {i} has {true.lengths[i]} labels in y_true, but {other.lengths[i]} in {name}"
         )
 
 
-def token_weights(sample_weight: Any, lengths: np.ndarray) -> np.ndarray:
-    """Spread the weights of samples over their tokens."""
+def token_weights(sample_weight: Any, y: Any, labels: SequenceArray) -> np.ndarray:
+    """Spread the weights of samples over their tokens; ``labels`` are those of y."""
+    if sample_weight is None:
+        return np.ones(len(labels.data))
+    lengths = sample_lengths(y, labels)
     return _summable(np.repeat(sample_weights(sample_weight, len(lengths)), lengths))
 
 

@@ -9,7 +9,7 @@ from ..data.ragged import SequenceArray, locate
 from ..labels.partial import encode_partial_labels
 from ..labels.segments.label_sequences import label_sequences
 from .docstrings import of_tokens
-from .flatten import check_same_layout, label_list, sample_lengths, token_weights
+from .flatten import check_same_layout, label_list, token_weights
 
 __all__ = ["as_probabilities", "check_probabilities", "token_log_loss"]
 
@@ -52,7 +52,7 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
     0.4904
     """
     true, proba = label_sequences(y_true, "y_true"), as_probabilities(y_proba)
-    weight = token_weights(sample_weight, sample_lengths(y_true, true))
+    weight = token_weights(sample_weight, y_true, true)
     is_known = ~are_missing(true.data)
     if weight[is_known].sum() == 0:
         raise ValueError(

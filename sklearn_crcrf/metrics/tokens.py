@@ -12,6 +12,7 @@ from .flatten import (
     ZeroDivision,
     are_equal,
     check_same_layout,
+    chosen,
     divide,
     flatten,
     label_list,
@@ -231,7 +232,7 @@ def token_f1(
         pred,
         labels=ids,
         average=average,
-        sample_weight=pair.weight[pair.is_known],
+        sample_weight=chosen(pair.weight, pair.is_known),
         zero_division=zero_division,
     )
 
@@ -276,16 +277,17 @@ def token_confusion_matrix(
     true, pred, ids = _encode(pair, labels)
     if len(true) == 0:
         return np.zeros((len(ids), len(ids)), dtype=np.int64)
-    weight = None if sample_weight is None else pair.weight[pair.is_known]
+    weight = None if sample_weight is None else chosen(pair.weight, pair.is_known)
     return confusion_matrix(true, pred, labels=ids, sample_weight=weight, normalize=normalize)
 
 
 def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Known labels as integers, which scikit-learn handles faster, and the codes of ``labels``."""
-    true, pred = pair.true.data[pair.is_known], pair.pred.data[pair.is_known]
+    true, pred = (chosen(labels.data, pair.is_known) for labels in (pair.true, pair.pred))
     n_tokens = len(true)
-    wanted = label_list([] if labels is None else labels, "labels")
-    everything = [a.astype(object) for a in (true, pred, wanted)]
+    everything = [true, pred] if labels is None else [true, pred, label_list(labels, "labels")]
+    if len({values.dtype.kind for values in everything}) > 1:
+        everything = [values.astype(object) for values in everything]
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
         distinct, codes = factorize(np.concatenate(everything))
     ids = np.arange(len(distinct)) if labels is None else codes[2 * n_tokens :]
@@ -297,8 +299,8 @@ def right_sequences(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weight of the samples without a wrong label, and of all that have a known label."""
     sample_of_token = np.repeat(np.arange(len(lengths)), lengths)
-    n_known = np.bincount(sample_of_token[pair.is_known], minlength=len(lengths))
-    counts = (lengths == 0) | (n_known > 0)
+    counts = lengths == 0
+    counts[slice(None) if pair.is_known.all() else sample_of_token[pair.is_known]] = True
     right = counts.copy()
     right[sample_of_token[~are_equal(pair) & pair.is_known]] = False
     return weight[right].sum(), weight[counts].sum()
@@ -313,5 +315,5 @@ def _mask(known: Any, pair: Pair) -> np.ndarray:
 def _accuracy_where(
     pair: Pair, mask: np.ndarray, zero_division: ZeroDivision, metric: str
 ) -> float:
-    hits = mask & (are_equal(pair))
-    return divide(pair.weight[hits].sum(), pair.weight[mask].sum(), zero_division, metric)
+    hits = pair.weight[mask & are_equal(pair)]
+    return divide(hits.sum(), chosen(pair.weight, mask).sum(), zero_division, metric)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from cases import for_each
-from sklearn_crcrf._kernels._interning import StringTable, are_strings
+from sklearn_crcrf._kernels._interning import StringTable, unusual_types
 
 
 def ids_of(table, tokens, method="add"):
@@ -19,12 +19,20 @@ def test_growth_keeps_every_id(n):
     assert table.symbols == words
 
 
-def test_whether_all_are_strings():
-    strings = ["", "a", "\u4e2d"] * 20
-    assert are_strings([]) and are_strings(strings)
-    for other in None, 1, b"a", float("nan"), np.float64(1):
-        for place in 0, 30, 60:
-            assert not are_strings([*strings[:place], other, *strings[place:]]), (other, place)
+def test_types_of_values_that_are_not_usual_labels():
+    usual = ["", "a", "\u4e2d", np.str_("b"), 3, -3, 10**30, True, 0.5, np.float64(2), (), ("a", 1)]
+    values = np.fromiter(usual * 3, object)
+    values.setflags(write=False)
+    assert unusual_types(values, -100) == unusual_types(values[::-2], -100) == set()
+    assert unusual_types(np.array([], dtype=object), -100) == set()
+    for other in None, b"a", float("nan"), np.int64(1), {"a"}, ("a", ("b",)), -100, -100.0:
+        for place in 0, 17, 35:
+            some = values.copy()
+            some[place] = other
+            assert unusual_types(some, -100) == {type(other)}, (other, place)
+    for wrong in values[:4].reshape(2, 2), np.arange(3), [None]:
+        with pytest.raises((TypeError, ValueError)):
+            unusual_types(wrong, -100)
 
 
 @for_each("letter", ["a", "\xe9", "\u4e2d", "\U0001f600", "\0"])

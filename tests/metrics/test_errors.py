@@ -10,6 +10,7 @@ from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_errors, segment_precision_recall_f1
 from sklearn_crcrf.metrics.errors import KINDS, match_segments
+from sklearn_crcrf.metrics.flatten import flatten
 
 CASES = {
     "right": ("B-X I-X O", "B-X I-X O", {"correct": "X"}),
@@ -59,7 +60,7 @@ def test_as_many_segments_as_possible_are_matched_by_their_overlap(pairs):
     true, pred = (
         SequenceArray.from_sequences([[pair[k] for pair in s] for s in pairs]) for k in (0, 1)
     )
-    match = match_segments(true, pred, "IOB2", "conlleval")
+    match = match_segments(flatten(true, pred), "IOB2", "conlleval")
     found = sum(KINDS[kind] == "wrong boundary" for kind in match.kind)
     taken = {int(j) for kind, j in zip(match.kind, match.of_pred, strict=True) if kind in (0, 1)}
     free = [int(i) for kind, i in zip(match.kind, match.of_true, strict=True) if kind in (2, 3)]
@@ -87,7 +88,7 @@ def _most_pairs(match, true, pred):
 def test_matches_are_in_the_order_of_the_text():
     true = SequenceArray.from_sequences([["O", "B-X", "O"], ["B-Y"]])
     pred = SequenceArray.from_sequences([["B-Z", "O", "B-X"], ["B-X"]])
-    match = match_segments(true, pred, "IOB2", "conlleval")
+    match = match_segments(flatten(true, pred), "IOB2", "conlleval")
     assert [KINDS[kind] for kind in match.kind] == ["spurious", "missed", "spurious", "wrong type"]
     assert match.of_true.tolist() == [-1, 0, -1, 1]
     assert match.of_pred.tolist() == [0, -1, 1, 2]

@@ -127,7 +127,7 @@ class LabelComparison(NotebookDisplay):
         """A line for each wrong segment."""
         if self.scheme is None:
             return []
-        match = match_segments([self.gold], [self.predicted], self.scheme, "conlleval")
+        match = match_segments(self._pair, self.scheme, "conlleval")
         lines = []
         for kind, *segments in zip(match.kind, match.of_true, match.of_pred, strict=True):
             said = [

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._kernels._interning import are_strings
 from ...data.layout import check_one_per_token
 from ...data.missing import endless_hash
 from ...data.ragged import SequenceArray, locate
+from ...data.vocabulary import InvalidTokenError, Vocabulary
 from ...utils.names import check_several, shown
 
 __all__ = ["factorize", "is_nested", "label_sequences", "naming_unhashable"]
@@ -64,18 +64,23 @@ def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
 
 def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     """The distinct values, sorted if they can be, and the index of each value among them."""
-    # Hashing beats the sorting of np.unique several times on arrays of Python objects.
     items = values.tolist()
-    if not are_strings(items) and endless_hash(items) is not None:
-        raise TypeError("a tuple is nested too deeply to be hashed")
-    distinct = list(dict.fromkeys(items))
+    vocabulary = Vocabulary()
     try:
-        distinct.sort()
+        ids, different = vocabulary.add(items), vocabulary.symbols
+    except InvalidTokenError:
+        if endless_hash(values) is not None:
+            raise TypeError("a tuple is nested too deeply to be hashed") from None
+        # Hashing beats the sorting of np.unique several times on arrays of Python objects.
+        ids, different = None, list(dict.fromkeys(items))
+    try:
+        distinct = sorted(different)
     except TypeError:
-        distinct.sort(key=lambda v: (type(v).__name__, repr(v)))
-    index = {value: i for i, value in enumerate(distinct)}
-    codes = np.fromiter(map(index.__getitem__, items), dtype=np.int64, count=len(items))
-    return distinct, codes
+        distinct = sorted(different, key=lambda v: (type(v).__name__, repr(v)))
+    code = {value: i for i, value in enumerate(distinct)}.__getitem__
+    if ids is None:
+        return distinct, np.fromiter(map(code, items), np.int64, len(items))
+    return distinct, np.fromiter(map(code, different), np.int64, len(different))[ids]
 
 
 def _is_hashable(label: Any) -> bool:

@@ -121,7 +121,7 @@ class SchemeLabels(NamedTuple):
 
     def open(self) -> np.ndarray:
         """The kind of segment that may continue after each label, -1 for none, (n_labels,)."""
-        return np.where(np.isin(self.role, ["B", "I"]), self.kind, -1)
+        return np.where((self.role == "B") | (self.role == "I"), self.kind, -1)
 
     def continues(self, previous: np.ndarray, current: np.ndarray) -> np.ndarray:
         """Whether a label continues the segment of the previous label.
@@ -135,7 +135,7 @@ class SchemeLabels(NamedTuple):
         -------
         ndarray of bool
         """
-        joins = np.where(np.isin(self.role, ["I", "E"]), self.kind, -2)
+        joins = np.where((self.role == "I") | (self.role == "E"), self.kind, -2)
         return self.open()[previous] == joins[current]
 
 
