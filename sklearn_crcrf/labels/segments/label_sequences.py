@@ -64,6 +64,9 @@ def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
 
 def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     """The distinct values, sorted if they can be, and the index of each value among them."""
+    if values.dtype.kind in "biu":
+        numbers, codes = np.unique(values, return_inverse=True)
+        return numbers.tolist(), codes
     items = values.tolist()
     vocabulary = Vocabulary()
     try:
