@@ -69,6 +69,7 @@ cdef inline bint is_usual(PyObject *value, long ignored) noexcept nogil:
     cdef int overflow
     cdef double number
     cdef Py_ssize_t i
+    cdef PyObject *part
     if PyUnicode_Check(value):
         return True
     if PyLong_Check(value):
@@ -79,7 +80,8 @@ cdef inline bint is_usual(PyObject *value, long ignored) noexcept nogil:
     if not PyTuple_Check(value):
         return False
     for i in range(PyTuple_GET_SIZE(value)):
-        if PyTuple_Check(PyTuple_GET_ITEM(value, i)):
+        part = PyTuple_GET_ITEM(value, i)
+        if not (PyUnicode_Check(part) or PyLong_Check(part) or part == <PyObject *>None):
             return False
     return True
 
@@ -87,7 +89,8 @@ cdef inline bint is_usual(PyObject *value, long ignored) noexcept nogil:
 def unusual_types(values not None, long ignored):
     """The types of the values of a 1-D object array that are not usual labels.
 
-    Usual are strings, numbers of Python other than NaN and ``ignored``, and tuples without tuples.
+    Usual are strings, numbers of Python other than NaN and ``ignored``, and tuples of str, int and
+    None.
     """
     cdef:
         Py_buffer buffer

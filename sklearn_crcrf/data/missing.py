@@ -28,7 +28,7 @@ def is_missing(value: Any) -> bool:
 def unusual_types(values: np.ndarray) -> set[type]:
     """The types of the values that are not usual labels.
 
-    Usual are strings, numbers other than NaN and -100, and tuples that hold no tuples.
+    Usual are strings, numbers other than NaN and -100, and tuples of str, int and None.
 
     Parameters
     ----------

@@ -20,12 +20,25 @@ def test_growth_keeps_every_id(n):
 
 
 def test_types_of_values_that_are_not_usual_labels():
-    usual = ["", "a", "\u4e2d", np.str_("b"), 3, -3, 10**30, True, 0.5, np.float64(2), (), ("a", 1)]
+    usual = [
+        "",
+        "a",
+        "\u4e2d",
+        np.str_("b"),
+        3,
+        -3,
+        10**30,
+        True,
+        0.5,
+        np.float64(2),
+        (),
+        ("a", 1, None),
+    ]
     values = np.fromiter(usual * 3, object)
     values.setflags(write=False)
     assert unusual_types(values, -100) == unusual_types(values[::-2], -100) == set()
     assert unusual_types(np.array([], dtype=object), -100) == set()
-    for other in None, b"a", float("nan"), np.int64(1), {"a"}, ("a", ("b",)), -100, -100.0:
+    for other in None, b"a", float("nan"), np.int64(1), {"a"}, ("a", ("b",)), (1, []), -100, -100.0:
         for place in 0, 17, 35:
             some = values.copy()
             some[place] = other
