@@ -4,9 +4,7 @@ import argparse
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from ...datasets.columns import Reading
 from ._text import (
     ITEMS,
     STANDARD,
@@ -16,6 +14,7 @@ from ._text import (
     check_labelled,
     check_no_nul,
     listed,
+    naming,
     read_source,
     read_text,
     reading_of,
@@ -25,7 +24,7 @@ __all__ = [
     "add_files",
     "check_trainable",
     "files_of",
-    "first_source",
+    "first_text",
     "outputs_of",
     "read_texts",
     "texts_of",
@@ -95,19 +94,13 @@ def outputs_of(files: list[str], folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names]
 
 
-def first_source(files: list[str], options: argparse.Namespace) -> Source:
-    """The first lines with a token; what separates their columns, the whole file tells."""
-    from ...out_of_core.text import pieces_of
-
-    reading = reading_of(options)
+def first_text(files: list[str], options: argparse.Namespace) -> Text:
+    """The first piece of text with a token; what separates columns, its whole file tells."""
     for file in files:
-        for piece in pieces_of(file, LINES, options.encoding, reading):
-            try:
-                source = _source(piece, reading)
-                if source.rows().tokens:
-                    return source
-            except ValueError as error:
-                raise ValueError(f"{file}: {piece.located(error)}") from error
+        for text in texts_of(file, options, lambda source: read_text(source, options.columns)):
+            if text.X:
+                check_labelled(text, file)
+                return text
     raise ValueError(f"{files[0]}: there are no tokens")
 
 
@@ -127,20 +120,16 @@ def texts_of(
 
     reading = reading_of(options)
     for piece in pieces_of(file, LINES, options.encoding, reading):
+        own = piece.reading if reading.sep is None else reading
         try:
-            text = read(_source(piece, reading))
+            with naming(file):
+                check_no_nul(piece.lines)
+            text = read(Source(file, piece.lines, own, reading.sep is not None))
         except ValueError as error:
             raise piece.located(error) from error
         if text.rows is not None:
             reading = reading._replace(sep=text.rows.sep)
         yield text
-
-
-def _source(piece: Any, reading: Reading) -> Source:
-    """The lines of a piece, with the separator that was given or is the one of its file."""
-    check_no_nul(piece.lines)
-    own = piece.reading if reading.sep is None else reading
-    return Source(piece.path, piece.lines, own, reading.sep is not None)
 
 
 def read_texts(files: list[str], options: argparse.Namespace) -> Text:

@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from ...out_of_core.writing import write_parts
-from ._files import check_trainable, first_source
-from ._text import ITEMS, Text, read_text, reading_of
+from ._files import check_trainable, first_text
+from ._text import ITEMS, Text, reading_of
 
 __all__ = ["add_out_of_core", "fit_out_of_core"]
 
@@ -40,8 +40,7 @@ def fit_out_of_core(estimator: Any, files: list[str], options: argparse.Namespac
         raise ValueError(f"--out-of-core: {type(classifier).__name__} needs all data in memory")
     if options.columns == ITEMS:
         raise ValueError("--out-of-core needs columns, not --format crfsuite")
-    source = first_source(files, options)
-    text = read_text(source, options.columns, labelled=True)
+    text = first_text(files, options)
     check_trainable(text)
     folder = os.path.dirname(os.path.abspath(options.model))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".corpus-") as temporary:

@@ -44,6 +44,7 @@ __all__ = [
     "check_output",
     "columns_of",
     "listed",
+    "naming",
     "open_output",
     "read_content",
     "read_lines",
@@ -227,7 +228,7 @@ def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> Content:
     ValueError
         If it is compressed and damaged, or too large, or not in this encoding.
     """
-    with _opened(path) as (name, file), _naming(name):
+    with _opened(path) as (name, file), naming(name):
         data = unpack(read_limited(file, max_bytes), max_bytes)
         return Content(name, data if encoding == UTF8 else data.decode(encoding).encode(UTF8))
 
@@ -235,7 +236,7 @@ def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> Content:
 def read_lines(path: str, options: argparse.Namespace) -> tuple[str, list[str]]:
     """The name of a file of text, for messages, and its lines; see :func:`read_content`."""
     encoding = getattr(options, "encoding", UTF8)
-    with _opened(path) as (name, file), _naming(name):
+    with _opened(path) as (name, file), naming(name):
         text = read_any_text(file, encoding, options.max_bytes)
         lines = lines_of(text)
         check_no_nul(lines)
@@ -280,7 +281,7 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
         If the text is not in columns; the message names the file and the line.
     """
     if columns is not None and list(columns) == ITEMS:
-        with _naming(source.name):
+        with naming(source.name):
             items = read_crfsuite_items(io.StringIO("\n".join(source.lines)), max_bytes=None)
             text = Text(*items, None, ITEMS)
     else:
@@ -355,7 +356,7 @@ def _opened(path: str) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 @contextmanager
-def _naming(name: str) -> Iterator[None]:
+def naming(name: str) -> Iterator[None]:
     """Name the file in the message of a ValueError."""
     try:
         yield

@@ -3,7 +3,6 @@
 import argparse
 import sys
 import warnings
-from typing import Any
 
 from ...estimators.empirical import EmpiricalCRF
 from ...labels.segments.schemes import ONE_TO_ONE
@@ -84,26 +83,19 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace) -> Pool:
-    path = options.gold or options.file
-    if options.gold is not None:
-        text = read_text(read_source(path, options), None, labelled=True)
-        return Pool(*_checked(text.X, path), [list(labels) for labels in text.y])
-    if options.tokens:
-        return Pool(*_checked(read_text(read_source(path, options), ["word"]).X, path))
-    name, lines = read_lines(path, options)
-    pool = Pool.of_lines(lines, options.characters)
-    _checked(pool.sentences, name)
-    return pool
-
-
-def _checked(X: Any, name: str) -> tuple[list[list[str]]]:
-    """The sentences as lists of strings."""
-    if len(X) == 0:
+    path, is_gold = options.gold or options.file, options.gold is not None
+    if is_gold or options.tokens:
+        source = read_source(path, options)
+        text = read_text(source, None if is_gold else ["word"], labelled=is_gold)
+        if not all(isinstance(token, str) for tokens in text.X for token in tokens):
+            raise ValueError(f"{source.name}: a token must be a single column")
+        name, pool = source.name, Pool(text.X, text.y)
+    else:
+        name, lines = read_lines(path, options)
+        pool = Pool.of_lines(lines, options.characters)
+    if not pool.sentences:
         raise ValueError(f"{name}: no sentences")
-    sentences = [list(tokens) for tokens in X]
-    if not all(isinstance(token, str) for tokens in sentences for token in tokens):
-        raise ValueError(f"{name}: a token must be a single column")
-    return (sentences,)
+    return pool
 
 
 def _model(path: str) -> EmpiricalCRF:

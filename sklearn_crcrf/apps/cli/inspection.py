@@ -82,13 +82,10 @@ def _top_edges(classifier: Any, places: list[int], n: int) -> list[tuple[str, st
         return []
     shown = np.ix_(range(len(coef)), places, places)
     weights = coef[shown].ravel()
-    order = np.argsort(-weights, kind="stable")
-    best = [k for k in order[:n] if weights[k] > 0]
-    worst = [k for k in order[::-1][:n] if weights[k] < 0][::-1]
     names = classifier.edge_attribute_names_
     labels = [str(classifier.classes_[j]) for j in places]
     found = []
-    for k in [*best, *worst]:
+    for k in _extremes(weights, n):
         a, i, j = np.unravel_index(k, (len(coef), len(places), len(places)))
         found.append((labels[i], labels[j], str(names[a]), float(weights[k])))
     return found
@@ -105,12 +102,16 @@ def _top_attributes(classifier: Any, places: list[int], n: int) -> dict[str, dic
     for j in places:
         chosen = slice(columns.indptr[j], columns.indptr[j + 1])
         rows, weights = columns.indices[chosen], columns.data[chosen]
-        order = np.argsort(-weights, kind="stable")
-        best = [k for k in order[:n] if weights[k] > 0]
-        worst = [k for k in order[::-1][:n] if weights[k] < 0][::-1]
-        top = {str(names[rows[k]]): float(weights[k]) for k in [*best, *worst]}
+        top = {str(names[rows[k]]): float(weights[k]) for k in _extremes(weights, n)}
         found[str(classifier.classes_[j])] = top
     return found
+
+
+def _extremes(weights: np.ndarray, n: int) -> list[int]:
+    """Where the n largest positive and n smallest negative weights are, largest first."""
+    order = np.argsort(-weights, kind="stable")
+    best = [k for k in order[:n] if weights[k] > 0]
+    return best + [k for k in order[::-1][:n] if weights[k] < 0][::-1]
 
 
 def _print_json(

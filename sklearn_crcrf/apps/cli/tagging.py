@@ -4,7 +4,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ...datasets.columns import DOCUMENT, Rows
 from ...serving import Tagger, load_tagger
@@ -81,11 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Label, and write."""
-    needs_model = options.n_best or KNOWN in (options.columns or ())
-    if is_tagger_file(options.model) and not needs_model:
-        labeller: Labeller = TaggerLabeller(load_tagger(options.model, options.max_bytes), options)
-    else:
-        labeller = ModelLabeller(options)
+    labeller = Labeller(options)
     files = files_of(options.files)
     if options.files == files and len(files) == 1:
         text = labeller.read(read_source(files[0], options))
@@ -123,65 +119,43 @@ class Trained(NamedTuple):
         return cls(columns, model.separator, labels_of(estimator), DOCUMENT in params)
 
 
-class Labeller(Protocol):
-    """What labels the sequences of a text."""
-
-    def read(self, source: Source) -> Text:
-        """Read and check a text."""
-
-    def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
-        """The output for each of some sequences; ``name`` is the name of the file."""
-
-
-class ModelLabeller:
-    """Labels with a model file."""
+class Labeller:
+    """What labels the sequences of a text: the file of a model, or of a tagger."""
 
     def __init__(self, options: argparse.Namespace):
+        self._options = options
+        needs_model = options.n_best or KNOWN in (options.columns or ())
+        self._tagger: Tagger | None = None
+        if is_tagger_file(options.model) and not needs_model:
+            tagger = self._tagger = load_tagger(options.model, options.max_bytes)
+            columns, separator = tagger.training_columns, tagger.training_separator
+            self._trained = Trained(columns, separator, tagger.labels)
+            return
         with paused_collector():
             from ...model_files import load_model
 
             model = load_model(options.model, options.max_bytes)
         self._estimator, self._trained = model.estimator, Trained.of(model)
-        self._options = options
 
     def read(self, source: Source) -> Text:
         """Read the words, with the columns of training."""
-        options = self._options
-        text = _read_to_tag(source, self._trained, options)
+        text, options = _read_to_tag(source, self._trained, self._options), self._options
         if text.known is not None and (options.n_best or options.marginals):
             raise ValueError("--n-best and --marginals cannot be used with a column 'known'")
-        _check_known(text.known, self._trained.labels, source.name)
         return text
 
     def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
-        """The output for each of some sequences."""
-        known = None if text.known is None else text.known[chunk]
-        return _tag(self._estimator, text.X[chunk], known, self._options)
-
-
-class TaggerLabeller:
-    """Labels with the file of a tagger."""
-
-    def __init__(self, tagger: Tagger, options: argparse.Namespace):
-        self._tagger, self._options = tagger, options
-        self._trained = Trained(tagger.training_columns, tagger.training_separator, tagger.labels)
-
-    def read(self, source: Source) -> Text:
-        """Read the words."""
-        return _read_to_tag(source, self._trained, self._options)
-
-    def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
-        """The output for each of some sequences."""
-        tagger = self._tagger
-        for number, tokens in enumerate(text.X[chunk], chunk.start):
-            try:
-                tagged = {"tokens": tokens, "labels": tagger(tokens)}
-                if self._options.marginals:
-                    rows = tagger.probabilities(tokens).tolist()
-                    tagged["marginals"] = [dict(zip(tagger.labels, r, strict=True)) for r in rows]
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"{name}, sequence {number}: {error}") from error
-            yield tagged
+        """The output for each of some sequences; ``name`` is the name of the file."""
+        if self._tagger is not None:
+            return _tag_each(self._tagger, text.X[chunk], chunk.start, name, self._options)
+        if text.known is None:
+            return _tag(self._estimator, text.X[chunk], {}, self._options)
+        try:
+            allowed = {"allowed": text.known[chunk]}
+            return iter([*_tag(self._estimator, text.X[chunk], allowed, self._options)])
+        except ValueError as error:
+            message = str(error).replace("allowed", "column 'known'", 1)
+            raise ValueError(f"{name}: {message}") from error
 
 
 def _write(
@@ -320,23 +294,26 @@ def _read_to_tag(source: Source, trained: Trained, options: argparse.Namespace) 
     )
 
 
-def _check_known(known: list | None, classes: Sequence[Any], name: str) -> None:
-    """Check that the labels of a column 'known' are labels of the model."""
-    for number, sequence in enumerate(known or ()):
-        for position, allowed in enumerate(sequence):
-            for label in {allowed} if isinstance(allowed, str) else allowed or ():
-                if label not in classes:
-                    raise ValueError(
-                        f"{name}, sequence {number}, position {position}: {label!r} in the column "
-                        f"'known' is not among the labels {', '.join(map(str, classes))}"
-                    )
-
-
 def _observed(columns: list[str | None]) -> list[str]:
     return [name for name in columns if name is not None and name not in ("label", KNOWN)]
 
 
-def _tag(estimator: Any, X: list, known: list | None, options: argparse.Namespace) -> Tagged:
+def _tag_each(
+    tagger: Tagger, X: list, first: int, name: str, options: argparse.Namespace
+) -> Tagged:
+    """The output of a tagger for each sequence, of which the first has this number."""
+    for number, tokens in enumerate(X, first):
+        try:
+            tagged = {"tokens": tokens, "labels": tagger(tokens)}
+            if options.marginals:
+                rows = tagger.probabilities(tokens).tolist()
+                tagged["marginals"] = [dict(zip(tagger.labels, r, strict=True)) for r in rows]
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}, sequence {number}: {error}") from error
+        yield tagged
+
+
+def _tag(estimator: Any, X: list, allowed: dict[str, Any], options: argparse.Namespace) -> Tagged:
     """The output for each sequence."""
     from ...base.unwrap import unwrap
 
@@ -347,9 +324,7 @@ def _tag(estimator: Any, X: list, known: list | None, options: argparse.Namespac
             found = [{"probability": p, "labels": labels} for labels, p in paths]
             yield {"tokens": tokens, "paths": found}
         return
-    predicted = map(
-        list, classifier.predict(inner, **({} if known is None else {"allowed": known}))
-    )
+    predicted = map(list, classifier.predict(inner, **allowed))
     if not options.marginals:
         for tokens, labels in zip(X, predicted, strict=True):
             yield {"tokens": tokens, "labels": labels}

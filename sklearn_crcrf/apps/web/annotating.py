@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from ..annotation import Workbench
 from .files import pages
 from .json_api import BadRequest, dumps, get, get_text, post, post_steps
-from .work import Reserve, Work
+from .work import MAX_COST, Reserve, Work
 
 __all__ = ["annotation_app"]
 
@@ -72,6 +72,7 @@ def annotation_app(bench: Workbench) -> Starlette:
     def search(content: dict[str, Any], reserve: Reserve) -> Generator[str, None, None]:
         text, found = get_text(content, "text", LONGEST_SEARCH), list[dict[str, Any]]()
         sentences = range(len(bench.pool.sentences))
+        reserve(min(float(len(sentences)), MAX_COST))
         for start in range(0, len(sentences), N_SEARCHED):
             found += bench.search(text, sentences[start : start + N_SEARCHED])
             if len(found) >= N_FOUND:

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from .work import MAX_COST, Busy, Reserve, Work
@@ -13,6 +14,7 @@ from .work import MAX_COST, Busy, Reserve, Work
 __all__ = ["BadRequest", "TooMuch", "constant", "dumps", "get", "get_text", "post", "post_steps"]
 
 Content = dict[str, Any]
+# Seconds after which the client is told that it takes too long.
 TIMEOUT = 30.0
 # Of an act that is one step.
 COST = MAX_COST / 50
@@ -30,10 +32,7 @@ class TooMuch(BadRequest):
 
 
 def post_steps(
-    path: str,
-    steps: Callable[[Content, Reserve], Generator[str, None, None]],
-    work: Work | None = None,
-    timeout: float = TIMEOUT,
+    path: str, steps: Callable[[Content, Reserve], Generator[str, None, None]], work: Work
 ) -> Route:
     """A route whose answer is made in steps from the JSON object that is posted.
 
@@ -43,50 +42,34 @@ def post_steps(
     steps : callable
         Takes the object, and a function to be called with the cost before any work; yields pieces
         of the text of the answer.
-    work : Work, optional
+    work : Work
         Shared with other routes.
-    timeout : float
-        Seconds after which the client is told that it takes too long.
     """
-    work = Work() if work is None else work
 
-    async def endpoint(request: Request) -> Response:
-        body = await request.body()
+    def all_steps(body: bytes, reserve: Reserve) -> Generator[str, None, None]:
+        yield from steps(_json_of(body), reserve)
 
-        def all_steps(reserve: Reserve) -> Generator[str, None, None]:
-            yield from steps(_json_of(body), reserve)
-
-        return await _answer(all_steps, request, work, timeout)
-
-    return Route(path, endpoint, methods=["POST"], name=path.rpartition("/")[2])
+    return _route(path, "POST", all_steps, work)
 
 
-def post(
-    path: str,
-    answer: Callable[[Content], Any],
-    work: Work | None = None,
-    timeout: float = TIMEOUT,
-) -> Route:
+def post(path: str, answer: Callable[[Content], Any], work: Work) -> Route:
     """A route whose answer is a function of the JSON object that is posted."""
 
     def steps(content: Content, reserve: Reserve) -> Generator[str, None, None]:
         reserve(COST)
         yield dumps(answer(content))
 
-    return post_steps(path, steps, work, timeout)
+    return post_steps(path, steps, work)
 
 
 def get(path: str, answer: Callable[[], Any], work: Work) -> Route:
     """A route whose answer to GET is the JSON object that a function returns."""
 
-    def steps(reserve: Reserve) -> Generator[str, None, None]:
+    def steps(body: bytes, reserve: Reserve) -> Generator[str, None, None]:
         reserve(COST)
         yield dumps(answer())
 
-    async def endpoint(request: Request) -> Response:
-        return await _answer(steps, request, work, TIMEOUT)
-
-    return Route(path, endpoint, methods=["GET"])
+    return _route(path, "GET", steps, work)
 
 
 def constant(path: str, value: Any) -> Route:
@@ -99,23 +82,29 @@ def constant(path: str, value: Any) -> Route:
     return Route(path, endpoint, methods=["GET"])
 
 
-async def _answer(steps: Any, request: Request, work: Work, timeout: float) -> Response:
-    try:
-        return _response(await work.run(steps, request, timeout))
-    except TooMuch as error:
-        return _failure(413, error)
-    except (ValueError, TypeError) as error:
-        return _failure(400, error)
-    except TimeoutError:
-        return _failure(503, f"it takes more than {timeout:g} s")
-    except Busy:
-        return _failure(503, "too many requests wait: try again later", {"Retry-After": "2"})
-    except ClientDisconnect:
-        return _failure(499, "the client has left")  # who will not read this
-    except OSError as error:
-        return _failure(507, f"nothing was saved: {error}")
-    except RuntimeError as error:
-        return _failure(500, error)
+def _route(path: str, method: str, steps: Callable, work: Work) -> Route:
+    """A route whose answer is made in steps from the bytes that come with the request."""
+
+    async def endpoint(request: Request) -> Response:
+        body = await request.body()
+        try:
+            return _response(await work.run(partial(steps, body), request, TIMEOUT))
+        except TooMuch as error:
+            return _failure(413, error)
+        except (ValueError, TypeError) as error:
+            return _failure(400, error)
+        except TimeoutError:
+            return _failure(503, f"it takes more than {TIMEOUT:g} s")
+        except Busy:
+            return _failure(503, "too many requests wait: try again later", {"Retry-After": "2"})
+        except ClientDisconnect:
+            return _failure(499, "the client has left")  # who will not read this
+        except OSError as error:
+            return _failure(507, f"nothing was saved: {error}")
+        except RuntimeError as error:
+            return _failure(500, error)
+
+    return Route(path, endpoint, methods=[method], name=path.rpartition("/")[2])
 
 
 def dumps(value: Any) -> str:
@@ -161,9 +150,9 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _response(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(text.encode(), status, headers, "application/json")
+def _response(text: str) -> Response:
+    return Response(text.encode(), media_type="application/json")
 
 
 def _failure(status: int, error: object, headers: Mapping[str, str] | None = None) -> Response:
-    return _response(dumps({"error": str(error)}), status, headers)
+    return JSONResponse({"error": str(error)}, status, headers)

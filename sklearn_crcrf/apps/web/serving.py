@@ -9,7 +9,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -155,22 +155,19 @@ def _listening(host: str, port: int) -> list[socket.socket]:
 def _all_bound(names: list[str], port: int) -> list[socket.socket]:
     """Sockets on the same port of all addresses, of which a computer may lack some."""
     found: list[socket.socket] = []
-    missing = None
-    try:
+    missing: list[OSError] = []
+    with ExitStack() as stack:
         for name in names:
             try:
-                found.append(_bound(name, port))
+                found.append(stack.enter_context(_bound(name, port)))
                 port = found[0].getsockname()[1]
             except OSError as error:
                 if error.errno not in MISSING:
                     raise
-                missing = error
-        if missing is not None and not found:
-            raise missing
-    except OSError:
-        for one in found:
-            one.close()
-        raise
+                missing.append(error)
+        if not found:
+            raise missing[0]
+        stack.pop_all()
     return found
 
 

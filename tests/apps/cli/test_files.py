@@ -87,3 +87,20 @@ def test_errors(argv, message, folder, tmp_path, capsys, monkeypatch):
     places = {name: tmp_path / name for name in ("model", "out", "bad", "empty")}
     status, _, err = run(capsys, *(arg.format(text=text, **places) for arg in argv))
     assert status == 2 and message in err, err
+
+
+def test_lines_of_the_first_piece_with_tokens_are_lines_of_the_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(_files, "LINES", 2)
+    (tmp_path / "text").write_text("\n\n\na B\nb\n")
+    train = "train", tmp_path / "text", "-m", tmp_path / "model", "--out-of-core"
+    status, _, err = run(capsys, *train)
+    assert status == 2 and f"{tmp_path / 'text'}: line 5 has 1 columns" in err
+
+
+def test_a_file_in_a_folder_that_is_not_text_is_named(folder, tmp_path, capsys):
+    text, _, _ = folder
+    run(capsys, "train", text, "-m", tmp_path / "model")
+    (text / "c.tsv").write_bytes(b"a\0")
+    tag = "tag", text, "-m", tmp_path / "model", "-o", tmp_path / "tagged"
+    status, _, err = run(capsys, *tag)
+    assert status == 2 and f"{text / 'c.tsv'}: line 1 holds a NUL character" in err

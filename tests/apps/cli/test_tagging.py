@@ -215,7 +215,7 @@ def test_known_labels(model, tmp_path, capsys):
     words.write_text("Haupt _\n\nRoad _\n7 B-UNIT|NONE\n")
     status, _, err = run(capsys, *argv)
     assert status == 2
-    assert f"{words}, sequence 1, position 1: 'NONE' in the column 'known' is not among" in err
+    assert f"{words}: column 'known', sequence 1, position 1: the label 'NONE' is not among" in err
     assert err.count("\n") == 1
 
 
@@ -227,4 +227,4 @@ def test_known_labels_that_are_impossible_together(corpus, tmp_path, capsys, mon
     words.write_text("Haupt _\n\nRoad B-CITY\n7 I-UNIT\n")
     status, out, err = run(capsys, "tag", words, "--model", model, "--columns", "word,known")
     assert (status, out) == (2, "")
-    assert err == "sklearn-crcrf: error: no path of sequence 1 is possible\n"
+    assert err == f"sklearn-crcrf: error: {words}: no path of sequence 1 is possible\n"

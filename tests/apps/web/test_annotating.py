@@ -9,7 +9,7 @@ pytest.importorskip("httpx")
 from starlette.testclient import TestClient
 
 from sklearn_crcrf.apps.annotation import Log, Pool, SegmentMarks, Workbench
-from sklearn_crcrf.apps.web import annotating, annotation_app
+from sklearn_crcrf.apps.web import annotating, annotation_app, work
 
 LINES = ["Ann Lee sings", "the dog walks", "Ann walks"]
 
@@ -93,3 +93,9 @@ def test_an_error_while_learning_is_told(client, bench, monkeypatch):
 def test_marks_that_do_not_fit_are_refused(client, bench, marks):
     answer = client.post("/api/accept", json={"by": "ann", "sentence": 0, "marks": marks})
     assert answer.status_code == 400 and bench.annotations.n_entries == 0
+
+
+def test_a_search_counts_as_work(client, monkeypatch):
+    monkeypatch.setattr(work, "MAX_WAITING", 2.0)
+    answer = client.post("/api/search", json={"text": "walks"})
+    assert answer.status_code == 503 and "try again" in answer.json()["error"]

@@ -102,13 +102,15 @@ def test_health_and_description(client):
     }
 
 
-def test_what_takes_too_long_is_refused():
+def test_what_takes_too_long_is_refused(monkeypatch):
     import time
 
     from starlette.applications import Starlette
 
-    from sklearn_crcrf.apps.web.json_api import post
+    from sklearn_crcrf.apps.web import json_api
+    from sklearn_crcrf.apps.web.work import Work
 
-    route = post("/slow", lambda content: time.sleep(0.2), timeout=0.01)
+    monkeypatch.setattr(json_api, "TIMEOUT", 0.01)
+    route = json_api.post("/slow", lambda content: time.sleep(0.2), Work())
     answer = TestClient(Starlette(routes=[route])).post("/slow", json={})
     assert answer.status_code == 503

@@ -126,7 +126,8 @@ def test_who_must_come_again_is_told_when():
         reserve(work.MAX_WAITING + 1)
         yield ""
 
-    answer = TestClient(Starlette(routes=[post_steps("/busy", steps)])).post("/busy", json={})
+    route = post_steps("/busy", steps, Work())
+    answer = TestClient(Starlette(routes=[route])).post("/busy", json={})
     assert answer.status_code == 503 and int(answer.headers["retry-after"]) > 0
     assert "try again" in answer.json()["error"]
 
