@@ -1,6 +1,6 @@
 """Base of the classifiers whose scores are linear in the attributes of tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -37,7 +37,7 @@ from .constraints import check_possible, forbidden_scores
 from .encoder import AttributeEncoder
 from .serving import linear_tagger_of
 
-__all__ = ["DECODERS", "LinearChainClassifier"]
+__all__ = ["DECODERS", "LinearChainClassifier", "LinearClassifier"]
 
 
 def _best_marginals(classifier: BaseSequenceClassifier, chain, scores, first) -> np.ndarray:
@@ -53,12 +53,11 @@ def _has_these_scores(classifier: "LinearChainClassifier") -> bool:
     return type(classifier)._scores is LinearChainClassifier._scores
 
 
-class LinearChainClassifier(BaseSequenceClassifier):
+class LinearClassifier(BaseSequenceClassifier):
     """Base of the classifiers whose scores are linear in the attributes of tokens.
 
-    A subclass has the parameters ``min_freq``, ``edge_columns``, ``constraints``,
-    ``class_weight``, ``dtype``, ``sample_unit`` and ``n_jobs``. Its ``fit`` calls :meth:`_read`
-    and sets the weights: ``coef_``, ``transitions_``, ``begin_``, ``end_`` and ``edge_coef_``.
+    Its ``fit`` sets ``classes_``, ``_encoder``, ``attribute_names_`` and the weights ``coef_``,
+    ``transitions_``, ``begin_`` and ``end_``.
     """
 
     @property
@@ -76,6 +75,44 @@ class LinearChainClassifier(BaseSequenceClassifier):
         previous, current = np.nonzero(self.transitions_)
         weights = self.transitions_[previous, current]
         return _mapping(self.classes_[previous], self.classes_[current], weights)
+
+    def _named_weights(self) -> NamedWeights:
+        check_parts(self)
+        n = len(self.classes_)
+        weights = self.coef_, self.transitions_, self.begin_, self.end_, np.zeros((0, n, n))
+        return NamedWeights(
+            self.attribute_names_, np.array([], dtype=object), self.classes_, Weights(*weights)
+        )
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n, n_attributes = len(self.classes_), len(self.attribute_names_)
+        yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
+        yield from matrix("coef_", self.coef_, (n_attributes, n))
+        # -inf forbids a label or a transition.
+        for name, shape in (("transitions_", (n, n)), ("begin_", (n,)), ("end_", (n,))):
+            yield Array(name, getattr(self, name), shape, -np.inf)
+        width = getattr(self, "n_features_in_", None)
+        yield from below("_encoder", self._encoder.requirements(n_attributes, width))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return packed(super().__getstate__(), "attribute_names_")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(unpacked(state, "attribute_names_"))
+
+
+class LinearChainClassifier(LinearClassifier):
+    """Base of the linear classifiers with scores of single labels and of pairs of labels.
+
+    A subclass has the parameters ``min_freq``, ``dtype``, ``sample_unit`` and ``n_jobs``, and may
+    have ``edge_columns``, ``constraints`` and ``class_weight``. Its ``fit`` calls :meth:`_read` and
+    sets ``edge_coef_`` beside the weights of every linear classifier.
+    """
+
+    edge_columns: Collection[str | int] = ()
+    constraints: Any = None
+    class_weight: Any = None
 
     @property
     def edge_attribute_names_(self) -> np.ndarray:
@@ -184,34 +221,16 @@ class LinearChainClassifier(BaseSequenceClassifier):
         return X
 
     def _named_weights(self) -> NamedWeights:
-        check_parts(self)
-        return NamedWeights(
-            self.attribute_names_,
-            self.edge_attribute_names_,
-            self.classes_,
-            Weights(self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_),
-        )
+        named = super()._named_weights()
+        weights = named.weights._replace(edges=self.edge_coef_)
+        return named._replace(edge_names=self.edge_attribute_names_, weights=weights)
 
     def _requirements(self) -> Iterator[Requirement]:
-        yield from labels("classes_", self.classes_)
-        n, n_attributes = len(self.classes_), len(self.attribute_names_)
-        n_edges = len(self.edge_attribute_names_)
-        yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
-        yield from matrix("coef_", self.coef_, (n_attributes, n))
-        # -inf forbids a label or a transition.
-        for name, shape in (("transitions_", (n, n)), ("begin_", (n,)), ("end_", (n,))):
-            yield Array(name, getattr(self, name), shape, -np.inf)
-        yield Array("edge_coef_", self.edge_coef_, (n_edges, n, n))
-        width = getattr(self, "n_features_in_", None)
-        yield from below("_encoder", self._encoder.requirements(n_attributes, width))
+        yield from super()._requirements()
+        n = len(self.classes_)
+        yield Array("edge_coef_", self.edge_coef_, (len(self.edge_attribute_names_), n, n))
         if self._constraints is not None:
             yield from below("_constraints", self._constraints.requirements(n))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return packed(super().__getstate__(), "attribute_names_")
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(unpacked(state, "attribute_names_"))
 
     def _prepare(self, X: SequenceArray) -> Any:
         attributes = self._encoder.transform(X)

@@ -19,7 +19,7 @@ from ...base.parameters import shared
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
 from ...linear import Corpus, NamedWeights, Weights, numbered
-from ...linear.classifier import DECODERS, LinearChainClassifier
+from ...linear.classifier import DECODERS, LinearChainClassifier, LinearClassifier
 from ...linear.constraints import forbidden_scores
 from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
@@ -153,7 +153,7 @@ default="log_loss"
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "init": [
             StrOptions({"auto", *STARTS}),
-            LinearChainClassifier,
+            LinearClassifier,
             CountingClassifier,
             Weights,
         ],
@@ -314,7 +314,7 @@ default="log_loss"
         corpus = self._read(X, y, sample_weight, classes, extends, kept)
         corpus, held_out = hold_out_of(corpus.longest_first(), self.validation_fraction, rng)
         self._n_seen += corpus.weight.sum()
-        if known is None and isinstance(self.init, (LinearChainClassifier, CountingClassifier)):
+        if known is None and isinstance(self.init, (LinearClassifier, CountingClassifier)):
             known = trained_weights(self.init, self._encoder, X, y, sample_weight)
         before = known and known.matching(
             self.attribute_names_, self.edge_attribute_names_, self.classes_

@@ -75,7 +75,7 @@ def trained_weights(
 
     Parameters
     ----------
-    estimator : LinearChainClassifier or CountingClassifier
+    estimator : LinearClassifier or CountingClassifier
     encoder : AttributeEncoder
         Fitted to X.
     X, y, sample_weight : as in ``fit``

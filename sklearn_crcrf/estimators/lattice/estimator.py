@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from ..._kernels._candidate_pairs import add_rows_to_candidates
 from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
+from ...base.contributions import Contributions, attribute_contributions
 from ...base.docstrings import documented
 from ...base.parameters import shared
 from ...base.sample_weight import sequence_weights
@@ -25,7 +26,7 @@ from ...data.ragged import SequenceArray
 from ...data.sequences import as_sequences
 from ...labels.partial import encode_partial_labels
 from ...linear import Corpus, check_magnitude
-from ...linear.classifier import DECODERS, LinearChainClassifier
+from ...linear.classifier import DECODERS, LinearClassifier
 from ...linear.encoder import AttributeEncoder
 from ...solvers import adagrad
 from ...structures import Candidates, Lattice, LatticeScores, Structure, structure_of
@@ -52,7 +53,7 @@ EPOCHS, ITERATIONS = 5, 1000
 
 
 @documented
-class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
+class LatticeCRF(CallbackSupportMixin, LinearClassifier):
     """CRF of first, second or third order, over the labels that a fast model finds likely [1]_.
 
     A model that is fitted by counting proposes a few candidate labels for each token, mostly one
@@ -140,10 +141,6 @@ default="adagrad"
         The weights of pairs among these.
     begin_, end_ : ndarray of shape (n_labels,)
         The weights of pairs with a begin or an end.
-    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
-        Empty, as transitions depend on no attributes.
-    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
-        Empty.
     {attribute_names_}
     {state_features_}
     {transition_features_}
@@ -199,10 +196,6 @@ default="adagrad"
             "verbose",
         ),
     }
-
-    edge_columns: tuple = ()
-    constraints = None
-    class_weight = None
 
     def __init__(
         self,
@@ -298,7 +291,6 @@ default="adagrad"
         attributes = sorted_rows(self._encoder.fit_transform(tokens))
         check_magnitude(attributes, sequences.X.offsets)
         self.attribute_names_ = self._encoder.names
-        self._constraints = None
         weight = sequence_weights(weights, sequences.X.offsets)
         corpus = Corpus(attributes, ids, structure, weight)
         corpus.require_labels()
@@ -427,11 +419,6 @@ default="adagrad"
         """The weights of the last labels of sequences."""
         return self._pair_weights()[:-1, -1]
 
-    @property
-    def edge_coef_(self) -> np.ndarray:
-        """Empty, as transitions depend on no attributes."""
-        return np.zeros((0, len(self.classes_), len(self.classes_)))
-
     def _pair_weights(self) -> np.ndarray:
         """The weights of all pairs, of shape (n_labels + 1, n_labels + 1); the last is the mark."""
         n = len(self.classes_)
@@ -485,6 +472,47 @@ default="adagrad"
             state,
         )
         return LatticeScores(runs, candidates)
+
+    def _contributions(self, prepared: sp.csr_array, batch: Batch, y: np.ndarray) -> Contributions:
+        lattice: Any = batch.structure
+        candidates: Candidates = lattice.candidates
+        place = candidates.indptr[:-1] + candidates.find(y)
+        is_candidate = place >= candidates.indptr[:-1]
+        log_probability = np.full(len(y), -np.inf)
+        log_probability[is_candidate] = candidates.log_probability[place[is_candidate]]
+        weight = np.where(is_candidate, self.candidate_coef_[y], 1.0)
+        # The runs of the path are the runs of a lattice that has no other candidates.
+        path = Lattice(
+            lattice.offsets, candidates.where(candidates.label == y[candidates.token]), self.order
+        )
+        keys = keys_of_runs(path)
+        ends = end_runs(path, keys)
+        token = np.concatenate([path.runs(n)[0] for n in range(self.order + 1)])
+        keys, token = np.append(keys, ends.key), np.append(token, token[ends.place])
+        runs = np.append(self._run_weights, 0)[positions(keys, self._run_keys)]
+        return Contributions.join(
+            [
+                attribute_contributions(
+                    prepared[batch.start : batch.stop], self.coef_, y, self.attribute_names_
+                ),
+                Contributions.of(
+                    "attribute", np.arange(len(y)), ["candidate"] * len(y), weight, log_probability
+                ),
+                Contributions.of("transition", token, self._names_of_runs(keys), runs),
+            ]
+        )
+
+    def _names_of_runs(self, keys: np.ndarray) -> list[str]:
+        """Names such as ``"start → D → N"`` of the runs of labels with given keys."""
+        n, labels = len(self.classes_), self.classes_.tolist()
+        runs = (labels_of_key(key, n) for key in keys.tolist())
+        return [
+            " → ".join(
+                str(labels[i]) if i >= 0 else "end" if place else "start"
+                for place, i in enumerate(run)
+            )
+            for run in runs
+        ]
 
     def _decode(self, structure: Structure, scores: Any, first: int) -> np.ndarray:
         return DECODERS[self.decoding](self, structure, scores, first)

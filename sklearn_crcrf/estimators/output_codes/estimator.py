@@ -144,8 +144,6 @@ default="balanced"
         ),
     }
 
-    edge_columns: tuple = ()
-    constraints = None
     # How the bits are found whose nearest codes are the labels; None for the product.
     _find_bits: FindBits | None = None
 

@@ -17,6 +17,7 @@ from sklearn_crcrf import (
     BoostedCRF,
     CRFsuiteCRF,
     EmpiricalCRF,
+    LatticeCRF,
     MaxMarginCRF,
     OpinionPoolCRF,
     SequenceArray,
@@ -32,7 +33,7 @@ from sklearn_crcrf.base.contributions import Contributions
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.display.notebook.explanation import Explanation
 from sklearn_crcrf.display.notebook.single import single
-from sklearn_crcrf.structures import Chain, HigherOrderChain
+from sklearn_crcrf.structures import Chain, HigherOrderChain, Lattice
 
 X, Y = make_addresses(40, random_state=0)
 DICTS = [[{"word": w, "shape": w.istitle(), "size": len(w)} for w in x] for x in X]
@@ -97,6 +98,12 @@ CASES = {
     "EmpiricalCRF of a sparse matrix": (EmpiricalCRF(), SPARSE),
     "EmpiricalCRF of the second order": (EmpiricalCRF(order=2), X),
     "EmpiricalCRF of the third order": (EmpiricalCRF(order=3), X),
+    "LatticeCRF": (LatticeCRF(1, random_state=0), X),
+    "LatticeCRF of the third order": (LatticeCRF(3, max_iter=2, random_state=0), DICTS),
+    "LatticeCRF without scores of candidates": (
+        LatticeCRF(candidate_scores=False, threshold=0.01, max_iter=2, random_state=0),
+        X,
+    ),
 }
 
 
@@ -110,9 +117,10 @@ def score(classifier, sequences, y):
     structure = classifier._structure(X)
     batch = Batch(0, len(y), structure, 0)
     scores = classifier._scores(classifier._prepare(X), batch)
-    (score,), _ = Chain(X.offsets).score(scores, y)
-    if isinstance(structure, HigherOrderChain):
+    if isinstance(structure, HigherOrderChain | Lattice):
         (score,), _ = structure.score(scores, y)
+        return score
+    (score,), _ = Chain(X.offsets).score(scores, y)
     return score
 
 
