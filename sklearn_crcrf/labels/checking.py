@@ -7,11 +7,16 @@ from typing import Any
 
 from ..data.missing import IGNORED
 from ..data.ragged import SequenceArray, locate
+from ..utils.memory import require_memory
 
-__all__ = ["check_meant", "refuse_ignored"]
+__all__ = ["check_meant", "refuse_ignored", "require_label_pairs"]
 
-# Most estimators have a matrix of all pairs of labels, of 800 MB for this number.
-MOST = 10_000
+SWAPPED = "if these are words, X and y are swapped, or --columns names the label in another place"
+
+# Number of tables of all pairs of labels that training and prediction take together.
+PAIR_TABLES = 10
+# Labels are words if there are more than this, and more than one for each two tokens.
+MANY = 10_000
 
 
 def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> None:
@@ -27,7 +32,8 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
     Raises
     ------
     ValueError
-        As :func:`refuse_ignored`, or if there are so many labels that they must be words.
+        As :func:`refuse_ignored` and :func:`require_label_pairs`, or if there are so many labels
+        that they must be words.
 
     Warns
     -----
@@ -35,12 +41,11 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
         If a label has spaces in it, as where the labels of a sentence are not split.
     """
     different = list(different)
-    if len(different) > MOST:
+    if name != "classes" and len(different) > max(MANY, len(y.data) / 2):
         raise ValueError(
-            f"{name} has {len(different):,} different labels, for {len(y.data):,} tokens, but "
-            f"there may be at most {MOST:,}; are words and labels swapped, or is the label in "
-            "another column?"
+            f"{name} has {len(different):,} different labels, for {len(y.data):,} tokens; {SWAPPED}"
         )
+    require_label_pairs(len(different), name)
     refuse_ignored(different, y, name)
     for label in different:
         if isinstance(label, str) and len(label.split()) > 1:
@@ -50,6 +55,30 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
                 stacklevel=4,
             )
             return
+
+
+def require_label_pairs(n_labels: int, name: str = "y") -> None:
+    """Raise ValueError if weights of all pairs of labels do not fit into memory.
+
+    Parameters
+    ----------
+    n_labels : int
+    name : str
+        Name of the labels in the message.
+
+    Examples
+    --------
+    >>> require_label_pairs(100)
+    >>> require_label_pairs(10_000_000)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: y has 10,000,000 different labels; tables of all pairs of labels would take ...
+    """
+    require_memory(
+        8.0 * PAIR_TABLES * n_labels**2,
+        f"{name} has {n_labels:,} different labels; tables of all pairs of labels",
+        SWAPPED,
+    )
 
 
 def refuse_ignored(different: Iterable[Any], y: SequenceArray, name: str = "y") -> None:

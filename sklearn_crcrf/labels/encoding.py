@@ -10,15 +10,11 @@ from ..data.layout import check_one_per_token
 from ..data.missing import endless_hash, is_missing
 from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import InvalidTokenError, Vocabulary
-from ..utils.memory import require_memory
 from ..utils.names import check_no_string, shown
 from ..utils.soundness import Fact, Requirement, setting_state
-from .checking import check_meant
+from .checking import check_meant, require_label_pairs
 
-__all__ = ["LabelIds", "encode_labels", "require_label_pairs", "sort_labels"]
-
-# Number of tables of all pairs of labels that training and prediction take together.
-PAIR_TABLES = 10
+__all__ = ["LabelIds", "encode_labels", "sort_labels"]
 
 
 def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
@@ -61,30 +57,6 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
         raise token_error(y, error.token, name, what) from None
     check_meant(classes.tolist(), y, name)
     return classes, ids
-
-
-def require_label_pairs(n_labels: int, name: str = "y") -> None:
-    """Raise ValueError if weights of all pairs of labels do not fit into memory.
-
-    Parameters
-    ----------
-    n_labels : int
-    name : str
-        Name of the labels in the message.
-
-    Examples
-    --------
-    >>> require_label_pairs(100)
-    >>> require_label_pairs(10_000_000)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    ValueError: y has 10,000,000 different labels; tables of all pairs of labels would take ...
-    """
-    require_memory(
-        8.0 * PAIR_TABLES * n_labels**2,
-        f"{name} has {n_labels:,} different labels; tables of all pairs of labels",
-        "if these are words, X and y are swapped, or --columns names the label in another place",
-    )
 
 
 def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from ..data.missing import is_missing, unusual_types
 from ..data.ragged import SequenceArray, object_array
 from ..utils.memory import require_memory
 from ..utils.names import shown
-from .checking import check_meant
+from .checking import check_meant, require_label_pairs
 from .encoding import (
     InvalidLabelError,
     LabelIds,
@@ -18,7 +18,6 @@ from .encoding import (
     find_labels,
     number_labels,
     number_objects,
-    require_label_pairs,
     sort_labels,
     token_error,
 )
@@ -77,7 +76,6 @@ def encode_partial_labels(
         return _encode_options(y, classes, name)
     if classes is None:
         check_meant(complete[0].tolist(), y, name)
-        require_label_pairs(len(complete[0]), name)
         return *complete, None
     return classes, find_labels(_columns(classes), *complete, y, name), None
 

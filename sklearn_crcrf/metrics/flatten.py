@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from ..data.missing import unusual_types
 from ..data.ragged import SequenceArray
 from ..labels.completing import completed
 from ..labels.segments.label_sequences import is_nested, label_sequences, naming_unhashable
@@ -68,7 +69,8 @@ def are_equal(pair: Pair) -> np.ndarray:
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
         try:
             same = pair.true.data == pair.pred.data
-            set(pair.pred.data[~same].tolist())  # TypeError if a label is not hashable
+            if pair.pred.data.dtype == object and unusual_types(pair.pred.data):
+                set(pair.pred.data[~same].tolist())  # TypeError if a label is not hashable
             return same
         except ValueError:  # a numpy number compares with each entry of a tuple
             true, pred = pair.true.data.tolist(), pair.pred.data.tolist()

@@ -8,8 +8,9 @@ import pytest
 from cases import for_each
 
 from sklearn_crcrf import CRF, HMM, MEMM, EmpiricalCRF, SequenceArray, StructuredPerceptron
-from sklearn_crcrf.labels import encode_partial_labels
+from sklearn_crcrf.labels import LabelIds, encode_labels, encode_partial_labels
 from sklearn_crcrf.metrics import segment_f1, token_accuracy
+from sklearn_crcrf.utils import memory
 
 X = [["a", "b", "c"], ["b", "c", "a"]]
 
@@ -70,9 +71,20 @@ def test_labels_with_spaces_are_told():
 
 @for_each("make", [CRF, HMM, EmpiricalCRF, MEMM, StructuredPerceptron])
 def test_words_for_labels_are_refused_at_once(make):
-    words = [[f"word {i}"] for i in range(10_001)]
-    with pytest.raises(ValueError, match=r"y has 10,001 different labels.* swapped"):
+    words = [[f"word{i}"] for i in range(10_001)]
+    with pytest.raises(ValueError, match=r"y has 10,001 different labels, for 10,001.* swapped"):
         make().fit([["N"]] * len(words), words)
+
+
+def test_labels_whose_pairs_do_not_fit_into_memory_are_refused(monkeypatch):
+    labels = np.repeat(np.arange(12_000), 3)
+    y = SequenceArray(labels, [0, len(labels)])
+    monkeypatch.setattr(memory, "available_memory", lambda: 10e9)
+    with pytest.raises(ValueError, match=r"y has 12,000 different labels; .* 11.5 GB .* swapped"):
+        encode_labels(y)
+    monkeypatch.setattr(memory, "available_memory", lambda: 12e9)
+    assert len(encode_labels(y)[0]) == 12_000
+    assert len(LabelIds(range(12_000))) == 12_000
 
 
 def nested(value, n_levels, width=1):

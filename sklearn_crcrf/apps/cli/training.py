@@ -87,19 +87,22 @@ def reporting(
     estimator: BaseEstimator, options: argparse.Namespace, interrupts: "Interrupts"
 ) -> Iterator[None]:
     """Meanwhile show the progress of an estimator and, if not interrupted, warnings."""
-    with (
-        warnings.catch_warnings(record=True) as caught,
-        _progress.progress_of(options, "training", None, "iteration") as progress,
-        _progress.telling_iterations(estimator, progress),
-    ):
-        warnings.simplefilter("always", ConvergenceWarning)
-        yield
-        words = getattr(steps_of(estimator)[1], "observation_", None)
-        if options.verbose and words is not None:
-            print(f"training: the words are the column {words!r}", file=sys.stderr)
-    for it in caught:
-        if not (interrupts.happened and issubclass(it.category, ConvergenceWarning)):
-            warnings.showwarning(it.message, it.category, it.filename, it.lineno)
+    caught: Any = []
+    try:
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            _progress.progress_of(options, "training", None, "iteration") as progress,
+            _progress.telling_iterations(estimator, progress),
+        ):
+            warnings.simplefilter("always", ConvergenceWarning)
+            yield
+            words = getattr(steps_of(estimator)[1], "observation_", None)
+            if options.verbose and words is not None:
+                print(f"training: the words are the column {words!r}", file=sys.stderr)
+    finally:  # a warning may tell why training failed
+        for it in caught:
+            if not (interrupts.happened and issubclass(it.category, ConvergenceWarning)):
+                warnings.showwarning(it.message, it.category, it.filename, it.lineno)
 
 
 class Interrupts:

@@ -225,6 +225,9 @@ def test_swapped_columns_are_suspected(options, trained):
     _, (status, _, err) = trained(text, options=how)
     assert status == 0 and "there are 60 different labels" in err and "--columns label,word" in err
     assert trained(text, options=[*how, "--columns", "label,word"])[1] == (0, "", "")
+    text = "".join(f"A w{i}\n" for i in range(10_001))
+    _, (status, _, err) = trained(text, options=how)
+    assert status == 2 and "10,001 different labels" in err and "--columns label,word" in err
 
 
 def test_a_stored_separator_must_be_text(tmp_path):
