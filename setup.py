@@ -4,7 +4,7 @@ Files that end in ``.pyx`` are compiled once. The kernels of ``VECTOR_KERNELS`` 
 files and are compiled for every vector type, into a package of that name; a file that includes
 them is written for each before it is compiled. Which vector type is used is decided at import.
 
-Two environment variables serve builds that look for faults (``campaigns/_builds.py``):
+Two environment variables serve builds that look for faults (``campaigns/_sanitize.py``):
 ``SKLEARN_CRCRF_CFLAGS`` are options of the compiler in place of those below, and with
 ``SKLEARN_CRCRF_BOUNDSCHECK`` indices of arrays are checked. What Cython has translated is kept in
 the folder ``CYTHON_CACHE_DIR``, if that is set.

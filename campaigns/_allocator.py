@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["ensure_loaded", "failures"]
-
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "campaigns" / "allocator"
 LIBRARY = FOLDER / "allocator.so"
 SOURCE = r"""

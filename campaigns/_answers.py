@@ -11,8 +11,6 @@ from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.data.sequences import is_table
 from sklearn_crcrf.structures import Unsupported
 
-__all__ = ["METHODS", "answered", "check_answer", "check_answers", "check_probabilities"]
-
 TOLERANCE = 1e-4  # scores may be of single precision
 
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-__all__ = ["Campaign", "Outcome", "Wrong", "show", "show_error", "show_inputs"]
-
 
 class Wrong(Exception):
     """An answer that must not be given: NaN, a round trip that changes the data, a traceback.

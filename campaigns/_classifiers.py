@@ -5,16 +5,15 @@ And fitted classifiers, of which arrays are replaced by hand.
 
 import copy
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import numpy as np
 from _answers import METHODS, check_answer, check_answers
 from _campaign import Campaign, Wrong, show
-from _models import classifiers, examples, kinds_for, make
+from _models import classifiers, examples, kinds_for, make, random_estimator
 from _mutations import mutated_array
-from _parameters import random_estimator
 from _samples import ATOMS, Sample, allowed_labels, labels, sample, weights
 
 from sklearn_crcrf.labels import (
@@ -26,9 +25,6 @@ from sklearn_crcrf.labels import (
     Linear,
     SameLabel,
 )
-
-__all__ = ["CAMPAIGNS"]
-
 
 NAMES_OF_TOKENS = [None, None, -1, float("nan"), "x", "y", 3, ("a", "tuple")]
 NUMBERS_OF_TOKENS = [0, 1, -1, 2.5, 1e-3, 1e12, 1e-300]
@@ -52,7 +48,7 @@ def fit_and_ask(rng: Random, number: int) -> str:
         estimator.set_params(sample_unit="token")
     estimator.fit(made.X, y, **_weighted(rng, estimator, made))
     if rng.random() < 0.3:
-        made, y = rng.choice(CONTINUATIONS)(rng, estimator, made, y)
+        made, y = _go_on(rng, estimator, made, y)
     if rng.random() < 0.15:
         made = sample(rng, None if rng.random() < 0.3 else made.kind)
         show(f"other X = {made.X!r}")
@@ -89,33 +85,26 @@ def _ask(rng: Random, estimator: Any, made: Sample, y: Any) -> None:
         check_answer(rng, estimator, made.X, "predict_spans")
 
 
-def _train_on(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sample, Any]:
-    """More input of the same kind."""
-    more = sample(rng, made.kind)
-    others = y if more.lengths == made.lengths else labels(rng, more)
-    if hasattr(estimator, "partial_fit"):
-        show(f"partial_fit, X = {more.X!r}\ny = {others!r}")
-        estimator.partial_fit(more.X, others)
-    return made, y
-
-
-def _forget(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sample, Any]:
-    """Forget some of the input, and learn it again."""
-    if hasattr(estimator, "forget") and isinstance(made.X, list) and len(made.X) > 1:
+def _go_on(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sample, Any]:
+    """Train on more input of the same kind, forget some and learn it again, or fit again."""
+    way = rng.randrange(4)
+    if way == 3:  # the model before must not matter
+        kinds, y = examples()
+        kind = rng.choice(["numbers", "sparse", "dicts", "words"])
+        show("fit again to", kind)
+        estimator.fit(kinds[kind], y)
+        return Sample("list", kinds[kind], list(map(len, y))), y
+    if way == 2 and hasattr(estimator, "forget") and isinstance(made.X, list) and len(made.X) > 1:
         show("forget the first sequence")
         estimator.forget(made.X[:1], y[:1])
         estimator.partial_fit(made.X[:1], y[:1])
+    elif way < 2:
+        more = sample(rng, made.kind)
+        others = y if more.lengths == made.lengths else labels(rng, more)
+        if hasattr(estimator, "partial_fit"):
+            show(f"partial_fit, X = {more.X!r}\ny = {others!r}")
+            estimator.partial_fit(more.X, others)
     return made, y
-
-
-def _fit_again(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sample, Any]:
-    """Fit again; the model before must not matter."""
-    kinds, y = examples()
-    kind = rng.choice(["numbers", "sparse", "dicts", "words"])
-    X = kinds[kind]
-    show("fit again to", kind)
-    estimator.fit(X, y)
-    return Sample("list", X, [len(labels) for labels in y]), y
 
 
 def _subject_to(rng: Random, made: Sample, classes: list) -> list[GlobalConstraint]:
@@ -175,7 +164,7 @@ def replace_and_ask(rng: Random, number: int) -> str:
             owner[name] = changed
         else:
             object.__setattr__(owner, name, changed)
-    rng.choice([_ask_only, _ask_only, _ask_tagger, _pickle, _learn])(rng, estimator, X, y)
+    _ask_somehow(rng, estimator, X, y)
     return f"{type(estimator).__name__}: asked"
 
 
@@ -196,42 +185,27 @@ def _arrays(it: Any, where: str, seen: set) -> Iterator[tuple[str, Any, Any, np.
             yield from _arrays(value, f"{where}.{name}", seen)
 
 
-def _ask_only(rng: Random, estimator: Any, X: list, y: list) -> None:
+def _ask_somehow(rng: Random, estimator: Any, X: list, y: list) -> None:
+    """Ask the estimator, its tagger or its copy, or train it before."""
+    way = rng.randrange(5)
+    if way == 2:
+        if hasattr(estimator, "tagger"):
+            labels = estimator.tagger().many(X)
+            if list(map(len, labels)) != list(map(len, X)):
+                raise Wrong("a tagger gives other lengths than X", labels)
+        return
+    if way == 3:
+        estimator = pickle.loads(pickle.dumps(estimator))
+    if way == 4:
+        for name in ("partial_fit", "forget"):
+            if hasattr(estimator, name):
+                getattr(estimator, name)(X[:1], y[:1])
+        estimator.get_params()
     check_answers(rng, estimator, X)
 
 
-def _ask_tagger(rng: Random, estimator: Any, X: list, y: list) -> None:
-    if hasattr(estimator, "tagger"):
-        labels = estimator.tagger().many(X)
-        if list(map(len, labels)) != list(map(len, X)):
-            raise Wrong("a tagger gives other lengths than X", labels)
-
-
-def _pickle(rng: Random, estimator: Any, X: list, y: list) -> None:
-    check_answers(rng, pickle.loads(pickle.dumps(estimator)), X)
-
-
-def _learn(rng: Random, estimator: Any, X: list, y: list) -> None:
-    for name in ("partial_fit", "forget"):
-        if hasattr(estimator, name):
-            getattr(estimator, name)(X[:1], y[:1])
-    estimator.get_params()
-    check_answers(rng, estimator, X)
-
-
-CONTINUATIONS: list[Callable[[Random, Any, Sample, Any], tuple[Sample, Any]]] = [
-    _train_on,
-    _train_on,
-    _forget,
-    _fit_again,
-]
+OPTIONS: dict[str, Any] = {"allowed": (), "allowed_if_raised": (ValueError, TypeError)}
 CAMPAIGNS = [
-    Campaign(
-        "classifiers",
-        fit_and_ask,
-        prepare=prepare,
-        allowed=(),
-        allowed_if_raised=(ValueError, TypeError),
-    ),
+    Campaign("classifiers", fit_and_ask, prepare=prepare, **OPTIONS),
     Campaign("replaced", replace_and_ask, prepare=fit_all, batch=20),
 ]

@@ -16,8 +16,6 @@ from _guard import guarded
 
 from sklearn_crcrf.apps.cli import main
 
-__all__ = ["CAMPAIGNS"]
-
 INTACT = b"the O\ndog B-N\n\na O\ncat I-N\n" * 3
 STATUSES = {0, 2}
 COLUMNS = ["word,label", "word,label", "word,pos,label", "label", "_", "word,word", ","]

@@ -3,7 +3,6 @@
 import gzip
 import io
 import zlib
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -11,8 +10,6 @@ from _campaign import Campaign, Wrong, show
 from _mutations import mutated_bytes
 
 from sklearn_crcrf.datasets import read_conll, write_conll
-
-__all__ = ["CAMPAIGNS", "mutated"]
 
 TEXTS = [
     b"The D\ndog N\n\nBark V\n",
@@ -40,32 +37,17 @@ OPTIONS: list[dict[str, Any]] = [
 BOMBS = 1 / 20_000  # that many of the inputs are small and say that they are large
 
 
-def _compress(rng: Random, data: bytes) -> bytes:
-    return gzip.compress(data, compresslevel=1, mtime=0)
+def _compressed(rng: Random, data: bytes) -> bytes:
+    """Compressed data: whole, damaged, or with more behind it."""
+    way, whole = rng.randrange(4), gzip.compress(data, compresslevel=1, mtime=0)
+    if way == 1:
+        return mutated_bytes(rng, whole)
+    if way == 2:  # damaged after an intact header, or its checksum
+        data = mutated_bytes(rng, zlib.compress(data, 1)[2:])
+        return b"\x1f\x8b\x08" + bytes(7) + data + rng.randbytes(8)
+    return whole + rng.choice([whole, bytes(10), data, b"\x1f\x8b"]) if way == 3 else whole
 
 
-def _damage_compressed(rng: Random, data: bytes) -> bytes:
-    return mutated_bytes(rng, _compress(rng, data))
-
-
-def _damage_deflated(rng: Random, data: bytes) -> bytes:
-    """Damage compressed data after an intact header, or its checksum."""
-    data = zlib.compress(data, 1)[2:]
-    return b"\x1f\x8b\x08" + bytes(7) + mutated_bytes(rng, data) + rng.randbytes(8)
-
-
-def _append(rng: Random, data: bytes) -> bytes:
-    """Several compressed parts one after the other, or other data after the first."""
-    more = rng.choice([_compress(rng, data), bytes(10), data, b"\x1f\x8b"])
-    return _compress(rng, data) + more
-
-
-COMPRESSIONS: list[Callable[[Random, bytes], bytes]] = [
-    _compress,
-    _damage_compressed,
-    _damage_deflated,
-    _append,
-]
 _bombs: list[bytes] = []
 
 
@@ -82,7 +64,7 @@ def mutated(rng: Random) -> bytes:
     if rng.random() < BOMBS:
         return rng.choice(_bombs)
     data = mutated_bytes(rng, rng.choice(TEXTS), STRINGS)
-    return rng.choice(COMPRESSIONS)(rng, data) if rng.random() < 0.25 else data
+    return _compressed(rng, data) if rng.random() < 0.25 else data
 
 
 def read(rng: Random, number: int) -> str:

@@ -7,16 +7,6 @@ import signal
 import sysconfig
 from types import TracebackType
 
-__all__ = [
-    "crash",
-    "is_from_elsewhere",
-    "is_raised",
-    "is_sanitized",
-    "place_of",
-    "reported",
-    "stack",
-]
-
 PACKAGE = "sklearn_crcrf/"
 SANITIZERS = re.compile(
     r"(?:ERROR|WARNING): (\w+Sanitizer:? (?!failed to allocate)\S+(?: \S+)?)|runtime error: (.*)",

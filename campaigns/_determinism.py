@@ -9,9 +9,9 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
-import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,8 +19,15 @@ from typing import Any
 import numpy as np
 from _answers import answered
 from _campaign import Campaign, Wrong, show
-from _models import Trainer, classifiers, examples, kinds_for, trainers
-from _parameters import random_estimator
+from _models import (
+    Trainer,
+    all_trainers,
+    classifiers,
+    examples,
+    kinds_for,
+    prepare_trainers,
+    random_estimator,
+)
 from scipy import sparse
 from sklearn.base import clone
 from sklearn_crcrf._kernels._cpu import instruction_sets
@@ -33,18 +40,9 @@ N_ELSEWHERE = 10  # trainers for one other process
 N_AT_ONCE = 3
 METHODS = "predict", "predict_proba", "confidence", "predict_k_best", "score"
 
-_trainers: list[Trainer] = []
-
-
-def prepare() -> None:
-    """Find the trainers."""
-    warnings.simplefilter("ignore")
-    _trainers.extend(trainers(N_SEQUENCES))
-
 
 def here(rng: Random, number: int) -> str:
     """Fits in this process: repeated, with threads, with X in another layout; and stored models."""
-    warnings.simplefilter("ignore")
     trainer = random_trainer(rng)
     show(trainer.name, trainer.estimator)
     fitted = trainer.fit()
@@ -56,7 +54,6 @@ def here(rng: Random, number: int) -> str:
 
 def elsewhere(rng: Random, number: int) -> str:
     """Fits in another process, with another seed of hashes and perhaps another instruction set."""
-    warnings.simplefilter("ignore")
     seed, instructions = rng.randrange(2**31), rng.choice(instruction_sets())
     code = f"import _determinism; _determinism.tell({seed})"
     folder = os.fspath(Path(__file__).parent)
@@ -81,22 +78,17 @@ def elsewhere(rng: Random, number: int) -> str:
 
 def together(rng: Random, number: int) -> str:
     """Fits in some threads at once, each with threads of its own, and one after another."""
-    warnings.simplefilter("ignore")
-    threaded = [t for t in _trainers if "n_jobs" in t.estimator.get_params(deep=False)]
+    threaded = [t for t in all_trainers if "n_jobs" in t.estimator.get_params(deep=False)]
     chosen = rng.sample(threaded, N_AT_ONCE)
     n_jobs = [rng.choice([1, 2, 3, 4]) for _ in chosen]
     show([trainer.name for trainer in chosen], n_jobs)
-    found: list[dict[str, str]] = [{}] * N_AT_ONCE
 
-    def fit(k: int) -> None:
-        other = clone(chosen[k].estimator).set_params(n_jobs=n_jobs[k])
-        found[k] = digests(other.fit(chosen[k].X, chosen[k].y), chosen[k])
+    def fit(trainer: Trainer, n_jobs: int) -> dict[str, str]:
+        other = clone(trainer.estimator).set_params(n_jobs=n_jobs)
+        return digests(other.fit(trainer.X, trainer.y), trainer)
 
-    threads = [threading.Thread(target=fit, args=(k,)) for k in range(N_AT_ONCE)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(N_AT_ONCE) as pool:
+        found = list(pool.map(fit, chosen, n_jobs))
     for trainer, of_many in zip(chosen, found, strict=True):
         compare(digests(trainer.fit(), trainer), of_many, f"{trainer.name} among threads")
     return "the same bits"
@@ -104,13 +96,13 @@ def together(rng: Random, number: int) -> str:
 
 def tell(seed: int) -> None:
     """Print the digests of some models, for another process."""
-    prepare()
+    prepare_trainers(N_SEQUENCES)
     print(json.dumps(of_some_trainers(seed)))
 
 
 def of_some_trainers(seed: int) -> dict[str, dict[str, str]]:
     """Digests of the models of some trainers, by their names."""
-    chosen = Random(seed).sample(_trainers, N_ELSEWHERE)
+    chosen = Random(seed).sample(all_trainers, N_ELSEWHERE)
     return {trainer.name: digests(trainer.fit(), trainer) for trainer in chosen}
 
 
@@ -129,7 +121,7 @@ def random_trainer(rng: Random) -> Trainer:
         except ValueError:
             continue
         return trainer
-    return rng.choice(_trainers)
+    return rng.choice(all_trainers)
 
 
 def _others(trainer: Trainer, fitted: Any) -> Iterator[tuple[str, Any]]:
@@ -188,8 +180,10 @@ def compare(expected: dict[str, str], found: dict[str, str], what: str) -> None:
         raise Wrong(f"{what} has other {', '.join(differ)}")
 
 
+OPTIONS: dict[str, Any] = {"allowed": (), "limit": 60.0}
+OPTIONS["prepare"] = partial(prepare_trainers, N_SEQUENCES)
 CAMPAIGNS = [
-    Campaign("here", here, prepare=prepare, allowed=(), limit=60.0),
-    Campaign("elsewhere", elsewhere, prepare=prepare, allowed=(), n=60, limit=60.0),
-    Campaign("threads", together, prepare=prepare, allowed=(), n=200, limit=60.0, batch=10),
+    Campaign("here", here, **OPTIONS),
+    Campaign("elsewhere", elsewhere, n=60, **OPTIONS),
+    Campaign("threads", together, n=200, batch=10, **OPTIONS),
 ]

@@ -10,8 +10,6 @@ from _mutations import mutated_bytes
 
 from sklearn_crcrf.model_files.conversion import read_crfpp_model, read_crfsuite_dump
 
-__all__ = ["CAMPAIGNS", "mutated"]
-
 LABELS = ["N", "D", "B-X", "I-X", "ü", "x y"]
 WORDS = ["the", "dog", "a:b", "=", "é", "-->", ""]
 WEIGHTS = ["2.000000", "-0.5", "0", "30", "-700", "1e-320"] * 10 + ["1e308", "-1e308"]
@@ -24,10 +22,7 @@ SENTENCES = {
     "crfsuite": [[{"word": "the"}, {"word": "dog"}], [{"word": "zzz", "n": 2.5}], []],
     "crf++": [["the", "dog"], ["zzz"], []],
 }
-READERS = {
-    "crfsuite": read_crfsuite_dump,
-    "crf++": read_crfpp_model,
-}
+READERS = {"crfsuite": read_crfsuite_dump, "crf++": read_crfpp_model}
 
 
 def mutated(rng: Random) -> tuple[bytes, str]:

@@ -5,7 +5,6 @@ Each input is one of these cases. Its seconds and its memory are reported.
 
 import resource
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 from random import Random
@@ -90,7 +89,6 @@ CASES = cases()
 
 def extreme(rng: Random, number: int) -> Outcome:
     """One of the cases."""
-    warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     name = list(CASES)[number % len(CASES)]
     show(name)

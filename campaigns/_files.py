@@ -17,11 +17,10 @@ from unittest.mock import patch
 import numpy as np
 from _answers import check_answers
 from _campaign import Campaign, Wrong, show
-from _forgeries import forge
 from _formats import FORMATS, Parts, array_bytes
 from _guard import guarded
 from _models import classifiers, examples, kinds_for, make, transformers
-from _mutations import mutated_array, mutated_bytes, mutated_numbers
+from _mutations import forge, mutated_array, mutated_bytes, mutated_numbers
 from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import HMM, CRFsuiteCRF, PerToken
@@ -29,8 +28,6 @@ from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.model_files import load_model, save_model, trust
 from sklearn_crcrf.model_files.conversion import read_crfsuite_model, write_crfsuite_model
 from sklearn_crcrf.out_of_core import CorpusFolder, write_corpus
-
-__all__ = ["CAMPAIGNS", "Stored", "damaged", "prepare", "read", "stored", "write_stored"]
 
 N_SEQUENCES = 3
 ARRAY = b"\x93NUMPY"
@@ -130,7 +127,7 @@ def damaged(rng: Random, parts: Parts) -> Parts:
     """The parts of a file with changes of some of them."""
     parts = dict(parts)
     if rng.random() < 0.1:
-        rng.choice(CHANGES_OF_PARTS)(rng, parts)
+        _rearrange(rng, parts)
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
         texts = [name for name, data in parts.items() if data[:1] == b"{"]
         name = rng.choice(texts if texts and rng.random() < 0.5 else list(parts))
@@ -159,30 +156,22 @@ def _with_other_array(rng: Random, data: bytes) -> bytes:
     return file.getvalue()
 
 
-def _leave_out(rng: Random, parts: Parts) -> None:
-    del parts[rng.choice(list(parts))]
-
-
-def _exchange(rng: Random, parts: Parts) -> None:
-    one, other = rng.choice(list(parts)), rng.choice(list(parts))
-    parts[one], parts[other] = parts[other], parts[one]
-
-
-def _inflate(rng: Random, parts: Parts) -> None:
-    """An array that says it is larger than any memory."""
-    header = io.BytesIO()
-    length = rng.choice([10**10, 2**62, 2**64, -1])
-    description = {"descr": rng.choice(["<f8", "|b1", "<i4"]), "fortran_order": False}
-    np.lib.format.write_array_header_1_0(header, {**description, "shape": (length,)})
-    parts[rng.choice(list(parts))] = header.getvalue() + bytes(80)
-
-
-def _misname(rng: Random, parts: Parts) -> None:
-    name = rng.choice(list(parts))
-    parts[rng.choice(["../outside.npy", "/outside.npy", "", "\0", "x" * 300])] = parts.pop(name)
-
-
-CHANGES_OF_PARTS = [_leave_out, _exchange, _inflate, _misname]
+def _rearrange(rng: Random, parts: Parts) -> None:
+    """Leave out, exchange, inflate or rename a part."""
+    change, names = rng.randrange(4), list(parts)
+    if change == 0:
+        del parts[rng.choice(names)]
+    elif change == 1:
+        one, other = rng.choice(names), rng.choice(names)
+        parts[one], parts[other] = parts[other], parts[one]
+    elif change == 2:  # an array that says it is larger than any memory
+        header, length = io.BytesIO(), rng.choice([10**10, 2**62, 2**64, -1])
+        array = {"descr": rng.choice(["<f8", "|b1", "<i4"]), "fortran_order": False}
+        np.lib.format.write_array_header_1_0(header, {**array, "shape": (length,)})
+        parts[rng.choice(names)] = header.getvalue() + bytes(80)
+    else:
+        name = rng.choice(names)
+        parts[rng.choice(["../outside.npy", "/outside.npy", "", "\0", "x" * 300])] = parts.pop(name)
 
 
 def _read_model(rng: Random, path: Path, X: Any) -> None:

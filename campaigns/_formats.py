@@ -18,8 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["FORMATS", "Format", "Parts", "array_bytes", "joined", "parts_in"]
-
 Parts = dict[str, bytes]
 
 BOUNDARY = b"\n==== "  # before the name of a part

@@ -10,8 +10,8 @@ import select
 import signal
 import struct
 import time
-import warnings
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -19,7 +19,7 @@ import joblib
 import numpy as np
 from _answers import check_answers
 from _campaign import Campaign, Outcome, Wrong, show
-from _models import Trainer, trainers
+from _models import Trainer, all_trainers, is_same, prepare_trainers
 from sklearn.base import clone
 
 N_SEQUENCES = 3000
@@ -28,20 +28,11 @@ ENDLESS = {"max_iter": 10**6, "max_iterations": 10**6, "tol": 1e-12}
 LATEST = 1.0  # seconds from the first fit to the interrupt
 MOST = 0.5  # seconds that it may take
 
-_trainers: list[Trainer] = []
-
-
-def prepare() -> None:
-    """Find the trainers, and try them once."""
-    warnings.simplefilter("ignore")
-    _trainers.extend(trainers(N_SEQUENCES))
-
 
 def interrupt(rng: Random, number: int) -> Outcome:
     """Fit again and again until SIGINT comes."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    warnings.simplefilter("ignore")
-    trainer = _trainers[number % len(_trainers)]
+    trainer = all_trainers[number % len(all_trainers)]
     small = trainer._replace(X=trainer.X[:N_SMALL], y=trainer.y[:N_SMALL])
     expected = small.fit().predict(small.X)
     estimator = small.fit() if rng.random() < 0.5 else clone(trainer.estimator)
@@ -55,7 +46,7 @@ def interrupt(rng: Random, number: int) -> Outcome:
         how, seconds = repeat_until_interrupted(step, after)
     if seconds > MOST:
         raise Wrong(f"{trainer.name}: {name} takes more than {MOST} s to react", f"{seconds} s")
-    if how == "interrupted" and not (_is_same(step.before, vars(estimator)) or step.is_done()):
+    if how == "interrupted" and not (is_same(step.before, vars(estimator)) or step.is_done()):
         raise Wrong(f"{trainer.name}: an interrupted {name} has changed the estimator")
     if how == "returned":
         check_answers(rng, estimator, small.X)
@@ -134,13 +125,9 @@ def _send_interrupt(after: float, writer: int) -> int:
         os._exit(0)
 
 
-def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether all attributes are the same objects."""
-    return before.keys() == after.keys() and all(before[k] is after[k] for k in before)
-
-
 def _are_equal(labels: Any, others: Any) -> bool:
     return all(map(np.array_equal, labels, others))
 
 
+prepare = partial(prepare_trainers, N_SEQUENCES)
 CAMPAIGNS = [Campaign("interrupts", interrupt, prepare=prepare, allowed=(), limit=20.0)]

@@ -6,86 +6,65 @@ a repair keeps it. Once another program has changed the file, no more is acknowl
 
 import os
 import resource
+import shutil
 import signal
 import time
-from collections.abc import Callable
 from contextlib import suppress
+from mmap import mmap
 from pathlib import Path
 from random import Random
 
 from _campaign import Campaign, Outcome, Wrong, show
-from _mounts import can_mount, mount_small
+from _saves import can_mount, mount_small
 
 from sklearn_crcrf.apps.annotation import Log
 from sklearn_crcrf.apps.annotation.log import repair_log
-
-__all__ = ["CAMPAIGNS"]
 
 N_ENTRIES = 400
 LONGEST = 0.06  # seconds until a fault
 NAMES = ["ann", "Größe", "a\u2028b", '"', "\\", "\u202ea"]
 
 
-def _kill(rng: Random, path: Path, pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-
-
-def _move(rng: Random, path: Path, pid: int) -> None:
-    os.rename(path, path.with_name("moved"))
-
-
-def _replace(rng: Random, path: Path, pid: int) -> None:
-    # Nothing is acknowledged in between, which the copy could not have.
-    os.kill(pid, signal.SIGSTOP)
-    copy = path.with_name("copy")
-    copy.write_bytes(path.read_bytes())
-    os.replace(copy, path)
-    os.kill(pid, signal.SIGCONT)
-
-
-def _delete(rng: Random, path: Path, pid: int) -> None:
-    os.remove(path)
-
-
-def _truncate(rng: Random, path: Path, pid: int) -> None:
-    os.truncate(path, rng.randrange(path.stat().st_size + 1))
-
-
-def _append(rng: Random, path: Path, pid: int) -> None:
-    with open(path, "ab") as file:
-        file.write(rng.choice([b"{}\n", b"\0" * 512, b"a line\n", b"half", b"\xff\n"]))
-
-
-def _flip(rng: Random, path: Path, pid: int) -> None:
-    with open(path, "r+b") as file:
-        place = rng.randrange(path.stat().st_size)
-        file.seek(place)
-        byte = file.read(1)[0]
-        file.seek(place)
-        file.write(bytes([byte ^ 1 << rng.randrange(8)]))
-
-
-def _nothing(rng: Random, path: Path, pid: int) -> None:
-    """The disk is full, before long."""
-
-
-# And how many entries a fault may damage.
-FAULTS: dict[str, tuple[Callable[[Random, Path, int], None], float]] = {
-    "killed": (_kill, 0),
-    "moved": (_move, 0),
-    "replaced by a copy": (_replace, 1),  # which may lack the last one
-    "deleted": (_delete, float("inf")),
-    "truncated": (_truncate, float("inf")),
-    "appended to": (_append, 1),
-    "a bit flipped": (_flip, 2),  # or the end of a line, with the next one
-    "full": (_nothing, 0),
+# How many entries a fault may damage.
+FAULTS = {
+    "killed": 0,
+    "moved": 0,
+    "replaced by a copy": 1,  # which may lack the last one
+    "deleted": float("inf"),
+    "truncated": float("inf"),
+    "appended to": 1,
+    "a bit flipped": 2,  # or the end of a line, with the next one
+    "full": 0,  # before long
 }
+
+
+def _damage(rng: Random, fault: str, path: Path, pid: int) -> None:
+    """Let the fault happen to the log, or to the process that writes it."""
+    if fault == "killed":
+        os.kill(pid, signal.SIGKILL)
+    elif fault == "moved":
+        os.rename(path, path.with_name("moved"))
+    elif fault == "replaced by a copy":
+        # Nothing is acknowledged in between, which the copy could not have.
+        os.kill(pid, signal.SIGSTOP)
+        copy = shutil.copyfile(path, path.with_name("copy"))
+        os.replace(copy, path)
+        os.kill(pid, signal.SIGCONT)
+    elif fault == "deleted":
+        os.remove(path)
+    elif fault == "truncated":
+        os.truncate(path, rng.randrange(path.stat().st_size + 1))
+    elif fault == "appended to":
+        with path.open("ab") as file:
+            file.write(rng.choice([b"{}\n", b"\0" * 512, b"a line\n", b"half", b"\xff\n"]))
+    elif fault == "a bit flipped":
+        with path.open("r+b") as file, mmap(file.fileno(), 0) as content:
+            content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
 
 
 def write_meanwhile(rng: Random, number: int) -> Outcome:
     """A process writes entries until a fault; what it acknowledged is looked for."""
     name = list(FAULTS)[number % len(FAULTS)]
-    fault, n_damaged = FAULTS[name]
     show(name)
     folder = Path("log")
     folder.mkdir()
@@ -103,7 +82,7 @@ def write_meanwhile(rng: Random, number: int) -> Outcome:
     os.close(writer)
     before = os.read(reader, 1 << 16).split()
     time.sleep(rng.uniform(0, LONGEST))
-    fault(rng, path, pid)
+    _damage(rng, name, path, pid)
     os.set_blocking(reader, False)
     with suppress(BlockingIOError):
         before += os.read(reader, 1 << 16).split()
@@ -113,7 +92,7 @@ def write_meanwhile(rng: Random, number: int) -> Outcome:
     os.waitpid(pid, 0)
     after = b"".join(iter(lambda: os.read(reader, 1 << 16), b"")).split()
     os.close(reader)
-    _check(name, path, [*before, *after], len(before), n_damaged)
+    _check(name, path, [*before, *after], len(before), FAULTS[name])
     return Outcome(name, {"acknowledged": len(before) + len(after)})
 
 

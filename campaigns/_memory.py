@@ -7,7 +7,6 @@ exception without the global lock), and sometimes forgets to set one, which Pyth
 SystemError.
 """
 
-import warnings
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from _allocator import failures
 from _answers import answered
 from _campaign import Campaign, Wrong, show
-from _models import Trainer, trainers
+from _models import Trainer, is_same, trainers
 from sklearn.base import clone
 
 N_SEQUENCES = 400
@@ -30,10 +29,7 @@ _trainers: list[Trainer] = []
 
 def prepare() -> None:
     """Make trainers, once for all campaigns, and call their methods, which imports modules."""
-    warnings.simplefilter("ignore")
-    if _trainers:
-        return
-    for trainer in trainers(N_SEQUENCES):
+    for trainer in [] if _trainers else trainers(N_SEQUENCES):
         try:
             fitted = trainer.fit()
             for method in PREDICTIONS:
@@ -57,7 +53,6 @@ def kernels(rng: Random, number: int) -> str:
 
 def _try(rng: Random, shortage: Callable) -> str:
     """Call a method of an estimator during a shortage, and again afterwards."""
-    warnings.simplefilter("ignore")
     trainer = rng.choice(_trainers)
     larger = trainer._replace(X=trainer.X * N_TIMES, y=trainer.y * N_TIMES)
     methods = [name for name in METHODS if hasattr(trainer.estimator, name)]
@@ -69,7 +64,7 @@ def _try(rng: Random, shortage: Callable) -> str:
     outcome = _outcome(shortage, lambda: _call(estimator, larger, method))
     show(outcome)
     fails = not outcome.startswith("answered")
-    if method == "fit" and fails and not _is_same(before, vars(estimator)):
+    if method == "fit" and fails and not is_same(before, vars(estimator)):
         raise Wrong(f"{trainer.name}: a fit without memory has changed the estimator")
     fresh = larger.fit() if method == "fit" and not fails else trainer.fit()
     found = estimator if method != "fit" or not fails else trainer.fit()
@@ -102,11 +97,6 @@ def _are_equal(answers: Any, others: Any) -> bool:
         answer == other if isinstance(answer, list) else np.array_equal(answer, other)
         for answer, other in zip(answers, others, strict=True)
     )
-
-
-def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether all attributes are the same objects."""
-    return before.keys() == after.keys() and all(before[k] is after[k] for k in before)
 
 
 OPTIONS: dict[str, Any] = {"prepare": prepare, "allowed": (), "limit": 60.0}

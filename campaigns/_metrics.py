@@ -11,8 +11,6 @@ from _samples import ATOMS, LABELS, STRANGE_LABELS, Sample, as_series, weights
 
 from sklearn_crcrf import SequenceArray, metrics, segments
 
-__all__ = ["CAMPAIGNS"]
-
 SCHEMES = ["IOB1", "IOB2", "IOBES", "IOB2", "nonsense", None]
 
 

@@ -1,13 +1,18 @@
-"""Changes of bytes, arrays and nested data, as by accident or by an attacker."""
+"""Changes of bytes, arrays and JSON, such as the schema that skops writes for a model."""
 
 import json
-from collections.abc import Iterator, Sequence
+import pkgutil
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
 from random import Random
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["HOSTILE", "mutated_array", "mutated_bytes", "mutated_numbers", "places", "transplant"]
+import sklearn_crcrf
+from sklearn_crcrf.model_files.objects import READERS
 
 INTERESTING = [
     *(b"\0", b"\xff", b"\x7f", b"\x80", b"\xff\xff\xff\xff", b"0", b"-1", b"2147483648", b"9" * 30),
@@ -18,73 +23,40 @@ INTERESTING = [
 N_CHANGES = [1, 1, 1, 2, 3, 5, 10]
 
 
-def mutated_bytes(rng: Random, data: bytes, dictionary: Sequence[bytes] = ()) -> bytes:
-    """Bytes with some changes.
-
-    Parameters
-    ----------
-    rng : Random
-    data : bytes
-    dictionary : sequence of bytes
-        Strings with a meaning in this format, inserted in addition to generally interesting ones.
-    """
+def mutated_bytes(rng: Random, data: bytes, strings: Sequence[bytes] = ()) -> bytes:
+    """Bytes with some changes; strings with a meaning in this format are inserted, and others."""
     changed = bytearray(data)
     for _ in range(rng.choice(N_CHANGES)):
-        rng.choice(CHANGES)(rng, changed, dictionary)
+        _change(rng, changed, strings)
     return bytes(changed)
 
 
-def _at(rng: Random, data: bytearray) -> int:
-    return rng.randrange(len(data) + 1)
+def _change(rng: Random, data: bytearray, strings: Sequence[bytes]) -> None:
+    change, n = rng.randrange(8), len(data)
+    if change == 0 and n:
+        data[rng.randrange(n)] ^= 1 << rng.randrange(8)
+    elif change == 1 and n:
+        data[rng.randrange(n)] = rng.randrange(256)
+    elif change == 7:  # truncate
+        if rng.random() < 0.3:
+            del data[rng.randrange(n + 1) :]
+    elif change == 6:  # swap
+        first, second = sorted((rng.randrange(n + 1), rng.randrange(n + 1)))
+        width = min(rng.randrange(1, 30), second - first, n - second)
+        one, other = data[first : first + width], data[second : second + width]
+        data[first : first + width], data[second : second + width] = other, one
+    elif change > 1:
+        at = rng.randrange(n + 1)
+        if change == 2:  # delete
+            del data[at : at + rng.choice([1, 1, 2, 8, 100])]
+        elif change == 5:  # repeat
+            target = rng.randrange(n + 1)
+            data[target:target] = data[at : at + rng.randrange(1, 60)] * rng.choice([1, 1, 1, 20])
+        else:  # insert or overwrite
+            string = rng.choice(strings if strings and rng.random() < 0.5 else INTERESTING)
+            data[at : at + len(string) * (change == 4)] = string
 
 
-def _string(rng: Random, dictionary: Sequence[bytes]) -> bytes:
-    return rng.choice(dictionary if dictionary and rng.random() < 0.5 else INTERESTING)
-
-
-def _flip_bit(rng: Random, data: bytearray, dictionary: Sequence[bytes]) -> None:
-    if data:
-        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-
-
-def _set_byte(rng: Random, data: bytearray, dictionary: Sequence[bytes]) -> None:
-    if data:
-        data[rng.randrange(len(data))] = rng.randrange(256)
-
-
-def _delete(rng: Random, data: bytearray, dictionary: Sequence[bytes]) -> None:
-    start = _at(rng, data)
-    del data[start : start + rng.choice([1, 1, 2, 8, 100])]
-
-
-def _insert(rng: Random, data: bytearray, dictionary: Sequence[bytes]) -> None:
-    start = _at(rng, data)
-    data[start:start] = _string(rng, dictionary)
-
-
-def _overwrite(rng: Random, data: bytearray, dictionary: Sequence[bytes]) -> None:
-    start, string = _at(rng, data), _string(rng, dictionary)
-    data[start : start + len(string)] = string
-
-
-def _repeat(rng: Random, data: bytearray, dictionary: Sequence[bytes]) -> None:
-    start, target = _at(rng, data), _at(rng, data)
-    data[target:target] = data[start : start + rng.randrange(1, 60)] * rng.choice([1, 1, 1, 20])
-
-
-def _swap(rng: Random, data: bytearray, dictionary: Sequence[bytes]) -> None:
-    first, second = sorted((_at(rng, data), _at(rng, data)))
-    width = min(rng.randrange(1, 30), second - first, len(data) - second)
-    one, other = data[first : first + width], data[second : second + width]
-    data[first : first + width], data[second : second + width] = other, one
-
-
-def _truncate(rng: Random, data: bytearray, dictionary: Sequence[bytes]) -> None:
-    if rng.random() < 0.3:
-        del data[_at(rng, data) :]
-
-
-CHANGES = [_flip_bit, _set_byte, _delete, _insert, _overwrite, _repeat, _swap, _truncate]
 HOSTILE = [None, True, -1, 0, 1, 2**31, 2**63, 2**70, 1e308, float("nan"), "", "x", [], {}, "\0"]
 INTEGERS = [-1, 0, 1, 5, 10**6, 2**31 - 1, -(2**31), 2**62]
 REALS = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, -1.0]
@@ -93,27 +65,39 @@ TYPES = ["int8", "int32", "int64", "uint64", "float32", "float64", "bool", "comp
 
 def places(tree: Any) -> list[tuple[Any, Any]]:
     """Every nested dict or list, with each of its keys or indices."""
-    return list(_places(tree))
-
-
-def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
     if not isinstance(tree, dict | list):
-        return
+        return []
+    found = []
     for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
-        yield tree, key
-        yield from _places(value)
-
-
-def transplant(rng: Random, found: list[tuple[Any, Any]]) -> None:
-    """Copy the value at one place to another place."""
-    (box, key), (source, name) = rng.choice(found), rng.choice(found)
-    box[key] = json.loads(json.dumps(source[name]))
+        found += [(tree, key), *places(value)]
+    return found
 
 
 def mutated_array(rng: Random, array: np.ndarray) -> np.ndarray:
     """An array with values, a shape or a type that it should not have."""
+    array, change, is_number = array.copy(), rng.randrange(12), array.dtype.kind in "iufb"
     with np.errstate(all="ignore"):
-        return rng.choice(ARRAY_CHANGES)(rng, array.copy())
+        if change < 3:
+            return _set_one(rng, array)
+        if change == 3 and is_number:
+            array[...] = _value(rng, array)
+        elif change == 4:  # shuffle
+            return array.ravel()[rng.sample(range(array.size), array.size)].reshape(array.shape)
+        elif change == 9:
+            shapes = [(-1,), (1, -1), (-1, 1), (-1, 1, 1), array.shape[::-1]]
+            return array.reshape(rng.choice(shapes))
+        elif change == 10 and is_number:
+            return array.astype(rng.choice(TYPES))
+        elif change == 11:  # other strides: from the end, or by columns
+            ways = [array.T, np.asfortranarray(array), array[::-1] if array.ndim else array]
+            return rng.choice(ways)
+        elif array.ndim and change in (5, 6):  # shorten
+            return array[: rng.randrange(len(array) + 1)]
+        elif array.ndim and change == 7:  # narrow
+            return array[..., : array.shape[-1] // 2]
+        elif array.ndim and change == 8:  # double
+            return np.concatenate([array, array])
+    return array
 
 
 def _value(rng: Random, array: np.ndarray) -> Any:
@@ -127,51 +111,112 @@ def _set_one(rng: Random, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _set_all(rng: Random, array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind in "iufb":
-        array[...] = _value(rng, array)
-    return array
-
-
-def _shuffle(rng: Random, array: np.ndarray) -> np.ndarray:
-    order = rng.sample(range(array.size), array.size)
-    return array.ravel()[order].reshape(array.shape)
-
-
-def _shorten(rng: Random, array: np.ndarray) -> np.ndarray:
-    return array[: rng.randrange(len(array) + 1)] if array.ndim else array
-
-
-def _narrow(rng: Random, array: np.ndarray) -> np.ndarray:
-    return array[..., : array.shape[-1] // 2] if array.ndim else array
-
-
-def _double(rng: Random, array: np.ndarray) -> np.ndarray:
-    return np.concatenate([array, array]) if array.ndim else array
-
-
-def _reshape(rng: Random, array: np.ndarray) -> np.ndarray:
-    return array.reshape(rng.choice([(-1,), (1, -1), (-1, 1), (-1, 1, 1), array.shape[::-1]]))
-
-
-def _convert(rng: Random, array: np.ndarray) -> np.ndarray:
-    return array.astype(rng.choice(TYPES)) if array.dtype.kind in "iufb" else array
-
-
-def _reorder(rng: Random, array: np.ndarray) -> np.ndarray:
-    """Other strides: from the end, or by columns."""
-    return rng.choice([array.T, np.asfortranarray(array), array[::-1] if array.ndim else array])
-
-
-ARRAY_CHANGES = [
-    *(_set_one, _set_one, _set_one, _set_all, _shuffle, _shorten, _shorten, _narrow),
-    *(_double, _reshape, _convert, _reorder),
-]
-
-
 def mutated_numbers(rng: Random, data: bytes) -> bytes:
     """Bytes of which some are taken for numbers of one type, and changed."""
     numbers = np.frombuffer(data[: len(data) & ~7], rng.choice(["<i4", "<i8", "<f4", "<f8"])).copy()
     for _ in range(rng.choice([1, 1, 2, 5])):
         numbers = _set_one(rng, numbers)
     return numbers.tobytes() + data[len(numbers.tobytes()) :]
+
+
+CONTENTS = ["-1", "null", "true", "1e999", "NaN", "2147483648", "9" * 25, "[]", "{}", '"x"', ""]
+FOREIGN = [
+    *("builtins.eval", "builtins.exec", "builtins.open", "builtins.getattr", "builtins.__import__"),
+    *("os.system", "os.remove", "os.popen", "shutil.rmtree", "subprocess.run", "pathlib.Path"),
+    *("pickle.loads", "joblib.dump", "joblib.load", "numpy.save", "numpy.memmap", "numpy.fromfile"),
+    *("sklearn.preprocessing.FunctionTransformer", "sklearn.datasets.load_files"),
+    *("sklearn.preprocessing._function_transformer.FunctionTransformer", "sklearn.base.clone"),
+    *("sklearn.utils._joblib.dump", "scipy.io.savemat", "scipy.sparse.save_npz", "numpy.ndarray"),
+    *("scipy.sparse._csr.csr_matrix", "sklearn.tree._tree.Tree", "builtins.type", "operator.call"),
+]
+NAMES = ["__class__", "x", "predict", "__dict__", "fit", "_scores"]
+CHANGES = [
+    "set",
+    "set",
+    "copy",
+    "copy",
+    "delete",
+    "rename",
+    "content",
+    "content",
+    "content",
+]
+CHANGES += ["class", "class", "call", "loader", "refer", "refer"]
+KEYS = {"content": "is_json", "class": "__module__", "loader": "__loader__"}
+LOADERS = [*READERS, "CachedNode", "MethodNode", "OperatorFuncNode", "PartialNode", "ReduceNode"]
+
+
+def forge(rng: Random, text: bytes) -> bytes:
+    """JSON with some changes."""
+    tree = json.loads(text)
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        if places(tree):
+            _change_tree(rng, tree)
+    text = json.dumps(tree).encode()
+    return text if rng.random() < 0.98 else _nested(rng, text)
+
+
+def _nested(rng: Random, text: bytes) -> bytes:
+    """A value is deeper than any recursion goes."""
+    start, depth = text.find(b": ", rng.randrange(len(text))) + 2, rng.choice([900, 10**5])
+    opened, closed = rng.choice([(b"[", b"]"), (b'{"a": ', b"}")])
+    return (
+        text[:start] + opened * depth + b"0" + closed * depth + text[start:].lstrip(b"0123456789")
+    )
+
+
+def _change_tree(rng: Random, tree: Any) -> None:
+    """Make one change, of any place or of a node that has a key."""
+    change, found = rng.choice(CHANGES), places(tree)
+    nodes = [box for box, name in found if name == KEYS.get(change)]
+    if change in ("set", "delete", "rename"):
+        box, key = rng.choice(found)
+        if change == "set":
+            box[key] = rng.choice(HOSTILE)
+        elif change == "delete":
+            del box[key]
+        elif isinstance(box, dict):
+            box[rng.choice(NAMES)] = box.pop(key)
+    elif change == "copy":  # the value at one place to another place
+        (box, key), (source, name) = rng.choice(found), rng.choice(found)
+        box[key] = json.loads(json.dumps(source[name]))
+    elif change == "call":  # a function, in place of any node
+        module, name = _name(rng)
+        box, key = rng.choice(found)
+        function = {"module_path": module, "function": name}
+        node = {"__class__": "function", "__module__": module, "__loader__": "FunctionNode"}
+        box[key] = {**node, "content": function, "__id__": 7}
+    elif change == "refer":  # to another file or object
+        key = rng.choice(["file", "__id__"])
+        nodes = [box for box, name in found if name == key]
+        if nodes:
+            rng.choice(nodes)[key] = rng.choice(nodes)[key]
+    elif nodes and change == "content":
+        node, other = rng.choice(nodes), rng.choice(nodes)
+        node["content"] = rng.choice([*CONTENTS, other.get("content")])
+    elif nodes and change == "class":  # of the model, the package, or elsewhere
+        other = rng.choice(nodes)
+        module, name = _name(rng)
+        pairs = [(other.get("__class__"), other["__module__"]), (name, module)]
+        node = rng.choice(nodes)
+        node["__class__"], node["__module__"] = rng.choice(pairs)
+    elif nodes and change == "loader":
+        rng.choice(nodes)["__loader__"] = rng.choice(LOADERS)
+
+
+def _name(rng: Random) -> tuple[str, str]:
+    """The module and name of something of the package, or elsewhere."""
+    module, _, name = rng.choice([rng.choice(_names()), rng.choice(FOREIGN)]).rpartition(".")
+    return module, name
+
+
+@cache
+def _names() -> list[str]:
+    """All functions and classes that the package defines."""
+    found = set()
+    for module in pkgutil.walk_packages(sklearn_crcrf.__path__, "sklearn_crcrf."):
+        if not module.name.endswith("__main__"):
+            members = vars(import_module(module.name)).values()
+            own = [it for it in members if isinstance(it, FunctionType | type)]
+            found |= {f"{it.__module__}.{it.__qualname__}" for it in own}
+    return sorted(name for name in found if name.startswith("sklearn_crcrf."))

@@ -5,20 +5,40 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from _crashes import is_sanitized
-from _worker import Judgement
-
-__all__ = ["DEFECTS", "VERDICTS", "Report", "write_table"]
 
 VERDICTS = ("answered", "refused", "wrong", "crashed", "hung")
 DEFECTS = VERDICTS[2:]
 N_NUMBERS = 5  # of the inputs that show a defect
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- written by run.py --table -->\n", "<!-- end -->\n"
+
+
+class Judgement(NamedTuple):
+    """The outcome of an input.
+
+    Parameters
+    ----------
+    verdict : str
+        "answered", "refused", "wrong", "crashed" or "hung".
+    what : str
+        The name of the outcome or the defect, the same for all inputs that show it.
+    example : str
+        Details of this input.
+    seconds : float
+    measures : mapping of str to float
+    """
+
+    verdict: str
+    what: str
+    example: str = ""
+    seconds: float = 0.0
+    measures: Mapping[str, float] = {}
 
 
 class Report:

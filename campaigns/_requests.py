@@ -22,8 +22,6 @@ from _mutations import mutated_bytes
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.model_files import save_model
 
-__all__ = ["CAMPAIGNS"]
-
 N_LABELS, N_WORDS = 60, 500
 STATUSES = {0, 200, 400, 401, 404, 405, 408, 411, 413, 415, 422, 429, 431, 503}  # 0: closed
 # Seconds; other processes may be running.

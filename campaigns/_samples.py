@@ -17,8 +17,6 @@ try:
 except ImportError:  # there are no frames then
     pd = None
 
-__all__ = ["ATOMS", "Sample", "allowed_labels", "labels", "sample", "weights"]
-
 WORDS = ["the", "dog", "a", "cat", "Dogs", "x-1", "Zürich", "1.5"]
 STRANGE_WORDS = ["", "\0", "\ud83d\ude00", "\ud800", "\u202eab", "x" * 1000, "e\u0301", " ", "="]
 ATOMS = [

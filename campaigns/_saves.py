@@ -5,13 +5,13 @@ where a process was killed in the instant in which the new file has a name of it
 leaves there is gone after the next save.
 """
 
+import ctypes
 import os
-import random
 import resource
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from _campaign import Campaign, Outcome, Wrong, show
-from _mounts import can_mount, mount_small
 
 from sklearn_crcrf import HMM
 from sklearn_crcrf.model_files import load_model, save_model
@@ -29,6 +28,10 @@ from sklearn_crcrf.utils import replacing
 N_WORDS = {"old": 20, "new": 5_000, "other": 500}
 STEPS = ("open", "flock", "fchmod", "fsync", "link", "replace", "scandir", "close")
 
+NEW_NAMESPACE = 0x20000
+RECURSIVE, PRIVATE = 1 << 14, 1 << 18
+
+_libc = ctypes.CDLL(None, use_errno=True)
 _models: dict[str, HMM] = {}
 _duration = 0.0  # of a save, in seconds
 _size = 0  # of a file, in bytes
@@ -102,6 +105,21 @@ def disks(rng: Random, number: int) -> str:
             resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
         show(way, n_bytes)
         return f"{way}: {_try(path)}"
+
+
+def can_mount() -> bool:
+    """Give this process its own mounts; False if it lacks permission."""
+    return _libc.unshare(NEW_NAMESPACE) == 0 and _mount(b"none", b"/", None, RECURSIVE | PRIVATE)
+
+
+def mount_small(folder: Path, n_bytes: int) -> None:
+    """Mount a file system in memory, of limited size, on a folder."""
+    if not _mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={n_bytes}".encode()):
+        raise OSError(ctypes.get_errno(), "cannot mount a file system in memory", str(folder))
+
+
+def _mount(source: bytes, target: bytes, kind: bytes | None, flags: int, *more: bytes) -> bool:
+    return _libc.mount(source, target, kind, ctypes.c_ulong(flags), *(more or [None])) == 0
 
 
 def _place() -> Path:
@@ -208,25 +226,16 @@ def _die_at(step: int) -> None:
 
 
 def _save_in_threads(path: Path, n_threads: int, n_saves: int, seed: float) -> None:
-    errors: list[Exception] = []
+    def save(k: int) -> None:
+        rng = Random(f"{seed} {k}")
+        for _ in range(n_saves):
+            save_model(_models[rng.choice(["new", "other"])], path)
 
-    def save(rng: Random) -> None:
-        try:
-            for _ in range(n_saves):
-                save_model(_models[rng.choice(["new", "other"])], path)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [
-        threading.Thread(target=save, args=(random.Random(f"{seed} {k}"),))
-        for k in range(n_threads)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        Path(f"error {os.getpid()}").write_text(repr(errors))
+    try:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(save, range(n_threads)))
+    except Exception as error:
+        Path(f"error {os.getpid()}").write_text(repr(error))
         os._exit(1)
 
 

@@ -8,8 +8,6 @@ from _mutations import mutated_bytes
 from sklearn_crcrf import SequenceVectorizer, TemplateFeatures
 from sklearn_crcrf.feature_extraction.template_syntax import SYNTAXES
 
-__all__ = ["CAMPAIGNS", "mutated"]
-
 TEXTS = {
     "crf++": [
         b"# Unigram\nU00:%x[-1,0]\nU01:%x[0,0]/%x[1,0]\nB\n",

@@ -14,8 +14,6 @@ from scipy import sparse
 
 from sklearn_crcrf import SegmentedArray, SequenceArray
 
-__all__ = ["CAMPAIGNS"]
-
 KINDS = ["words", "words", "words", "dicts", "dicts", "frame", "SequenceArray", "GraphArray", None]
 # Values of parameters: what some parameter takes, and what nearly all refuse.
 VALUES: list[Any] = [

@@ -33,8 +33,7 @@ PROGRAM = """
 import os, sys, warnings
 import _campaign
 from importlib import import_module
-from _supervisor import prepare
-from _worker import judge
+from _runner import judge, prepare
 from run import MODULES
 try:
     from coverage import Coverage

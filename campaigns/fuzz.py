@@ -33,8 +33,6 @@ import _conll  # noqa: E402 (after atheris)
 import _files  # noqa: E402
 from _formats import FORMATS, joined, parts_in  # noqa: E402
 
-__all__ = ["TARGETS", "replay", "try_input"]
-
 FOLDER = Path(__file__).parent
 BUILD = FOLDER.parent / "build" / "fuzz"
 ALLOWED = ValueError, OSError

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import _campaign  # noqa: F401 (before numpy)
 from _allocator import ensure_loaded
-from _command import main
+from _runner import main
 
 # By group: the names of campaigns, and the modules that have them.
 GROUPS = {

@@ -62,7 +62,7 @@ def test_equal_models_pass(determinism, monkeypatch):
 
 
 def test_another_process_is_compared(determinism, load, monkeypatch):
-    monkeypatch.setattr(determinism, "_trainers", [trainer_of(HMM())])
+    monkeypatch.setattr(determinism, "all_trainers", [trainer_of(HMM())])
     monkeypatch.setattr(determinism, "N_ELSEWHERE", 1)
     told = '{"some trainer": {"predict": "another digest"}}'
     monkeypatch.setattr(

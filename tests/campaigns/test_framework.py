@@ -20,7 +20,7 @@ FAULTY = """
 import ctypes, os, sys, time
 import numpy as np
 from _campaign import Campaign, Outcome, Wrong, show
-from _command import main
+from _runner import main
 
 def refuse(): raise ValueError("this input is bad")
 def refuse_silently(): raise ValueError("bad")
@@ -95,7 +95,7 @@ EXPECTED = {
 # Runs programs in forks, which need not import numpy each time.
 SERVER = """
 import json, os, runpy, sys, traceback
-import _command
+import _runner
 
 for line in sys.stdin:
     *argv, printed, complained = json.loads(line)
@@ -250,7 +250,7 @@ def test_the_table_of_a_page_gets_new_rows_and_keeps_others(load, tmp_path):
     report, page = load("_report"), tmp_path / "page.md"
     page.write_text(f"Text\n{report.BEGIN}| campaign |\n| a | 1 |\n| b | 2 |\n{report.END}More\n")
     found = report.Report("b", 0, 0)
-    found.add(0, load("_worker").Judgement("answered", "yes", "", 0.5, {"size": 3.0}))
+    found.add(0, load("_report").Judgement("answered", "yes", "", 0.5, {"size": 3.0}))
     report.write_table([found], page)
     text = page.read_text()
     assert "| a | 1 |\n| b | 1 | 1 | 0 | 0 | 0 | 0 | 0.50 s | size: 3, at most 3 | " in text
@@ -270,7 +270,7 @@ def test_unknown_names_are_refused(run):
 def test_the_example_of_the_readme_runs(load):
     text = (FOLDER / "README.md").read_text()
     program = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
-    judge = load("_worker").judge
+    judge = load("_runner").judge
     names = {"__name__": "example"}
     exec(program, names)
     (campaign,) = names["CAMPAIGNS"]

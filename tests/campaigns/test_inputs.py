@@ -70,7 +70,7 @@ def test_all_questions_are_asked(load):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["_samples.sample", "_parameters.random_estimator"])
+@pytest.mark.parametrize("name", ["_samples.sample", "_models.random_estimator"])
 def test_the_same_chance_makes_the_same(load, name):
     module, function = name.split(".")
     make = getattr(load(module), function)

@@ -48,7 +48,7 @@ def test_what_an_interrupted_call_does(interrupts, step, how):
 @pytest.mark.parametrize("estimator", [CRF(random_state=0), HMM()])
 @pytest.mark.parametrize("number", range(3))
 def test_fits_are_interrupted(interrupts, estimator, number):
-    interrupts._trainers.append(trainer_of(estimator))
+    interrupts.all_trainers.append(trainer_of(estimator))
     outcome = interrupts.interrupt(Random(number), 0)
     assert 0.0 <= outcome.measures["seconds to react"] <= interrupts.MOST
 
@@ -106,6 +106,6 @@ class Different(HMM):
     ],
 )
 def test_faults_are_found(interrupts, faulty, message, load):
-    interrupts._trainers.append(trainer_of(faulty))
+    interrupts.all_trainers.append(trainer_of(faulty))
     with pytest.raises(load("_campaign").Wrong, match=message):
         interrupts.interrupt(Random(1), 0)
