@@ -1,5 +1,6 @@
 """The base of all sequence classifiers: validation, and every way to predict."""
 
+import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from ..data.layout import Rows, Sequences
 from ..data.missing import unusual_types
 from ..data.ragged import SequenceArray
-from ..data.sequences import as_sequences
+from ..data.sequences import as_sequences, is_table
 from ..labels.completing import completed
 from ..labels.encoding import as_label_array
 from ..labels.partial import encode_allowed
@@ -39,7 +40,6 @@ from .batches import Batch, batches_of
 from .constrained import SubjectTo, refuse_subject_to
 from .contributions import Contributions, path_contributions
 from .docstrings import documented
-from .encoded_labels import refuse_encoded_labels
 from .sample_weight import token_weights
 from .summary import SummaryMixin
 
@@ -145,7 +145,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             If no path of a sequence is possible, or ``subject_to`` is not None.
         """
         refuse_subject_to(subject_to, "predict_proba")
-        refuse_encoded_labels(X, "predict_proba")
+        _refuse_encoded_labels(X, "predict_proba")
         marginals, mirror = self._marginals(X)
         return _as_list(mirror(marginals))
 
@@ -161,7 +161,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         log_proba : in the layout of :meth:`predict_proba`
         """
         refuse_subject_to(subject_to, "predict_log_proba")
-        refuse_encoded_labels(X, "predict_log_proba")
+        _refuse_encoded_labels(X, "predict_log_proba")
         marginals, mirror = self._marginals(X)
         with np.errstate(divide="ignore"):
             return _as_list(mirror(np.log(marginals)))
@@ -496,6 +496,24 @@ def check_targets(y: np.ndarray) -> None:
         check_classification_targets(y)
     except (TypeError, UnboundLocalError) as error:  # as scikit-learn does if y is not one array
         raise ValueError(f"y must be an array of one label for each row of X: {error}") from error
+
+
+def _refuse_encoded_labels(X: Any, method: str) -> None:
+    """Raise ValueError if ``cross_val_predict`` of scikit-learn asks for rows of sequences.
+
+    It numbers the labels of each position apart, so that nothing it returns would be right. Only
+    its calls tell this from other data.
+    """
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_name != "_fit_and_predict":
+        frame = frame.f_back
+    is_asking = frame.f_code.co_name == "_fit_and_predict"
+    if is_asking and frame.f_locals.get("method") == method and not is_table(X):
+        raise ValueError(
+            f"cross_val_predict(method={method!r}) of scikit-learn needs one label for each "
+            "sample, but a sample is a sequence; use EmpiricalCRF.predict_out_of_fold, or a "
+            'table with sample_unit="token"'
+        )
 
 
 def _as_list(mirrored: Any) -> Any:
