@@ -9,7 +9,7 @@ import numpy as np
 from _campaign import Campaign, Wrong, show
 from _samples import ATOMS, LABELS, STRANGE_LABELS, Sample, as_series, weights
 
-from sklearn_crcrf import SequenceArray, metrics, segments
+from sklearn_crcrf import SequenceArray, labels, metrics
 
 SCHEMES = ["IOB1", "IOB2", "IOBES", "IOB2", "nonsense", None]
 
@@ -78,7 +78,7 @@ def _segments(rng: Random, lengths: list[int], pool: list) -> Any:
     places = [rng.choice([0, 1, 2, 3, -1, 10**6]) for _ in range(4 * n)]
     start, end, sequence = (np.array(places[k * n : (k + 1) * n]) for k in range(3))
     kinds = np.array(rng.choices(["X", "Y", ""], k=n), dtype=object)
-    return segments.Segments(sequence, start, end, kinds)
+    return labels.Segments(sequence, start, end, kinds)
 
 
 def _one_of(*values: Any) -> Callable[[Random, list[int], list], Any]:
@@ -127,7 +127,7 @@ def _functions() -> Iterator[Callable]:
         function = getattr(metrics, name)
         if inspect.isfunction(function) and "y_true" in inspect.signature(function).parameters:
             yield function
-    yield from (segments.to_segments, segments.segments_to_labels, segments.convert_scheme)
+    yield from (labels.to_segments, labels.segments_to_labels, labels.convert_scheme)
 
 
 FUNCTIONS = list(_functions())
