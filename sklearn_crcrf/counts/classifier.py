@@ -260,7 +260,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         n_attributes = attributes.shape[1] if sp.issparse(attributes) else None
         kind, has_types = kind_of_links(structure), tokens.edge_types is not None
         self.encoder_ = self._new_encoder(table.names, n_attributes, kind, has_types)
-        self.tabulator_.warn_of_choice("observation" in self.get_params(deep=False), stacklevel=6)
+        self.tabulator_.warn_of_choice(hasattr(self, "observation"), stacklevel=6)
         return tokens
 
     def _read(self, X: SequenceArray) -> Tokens:

@@ -1,7 +1,6 @@
 """Count which symbols and labels occur together."""
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from ..data.ragged import SequenceArray, locate
 from .counts import Counts, Template
 from .links import Links
-from .tables import aggregate, positive, split
+from .tables import split
 from .window import ColumnWindow
 
 __all__ = ["count_folds", "count_tokens"]
@@ -64,11 +63,7 @@ def count_tokens(
     """
     templates = list(templates)
     window, weights = _check_input(columns, labels, offsets, templates, weights, links)
-    tables = {
-        t: aggregate(window.events(t), window.weights(t, weights), window.n_events(t))
-        for t in templates
-    }
-    return Counts({t: positive(table) for t, table in tables.items()})
+    return Counts({template: window.count(template, weights) for template in templates})
 
 
 def count_folds(
@@ -117,12 +112,7 @@ def count_folds(
     n_folds = int(fold.max(initial=-1)) + 1
     fold = np.repeat(fold, lengths)
     # The fold is the first id of every event, so the events of one fold are consecutive.
-    tables = {}
-    for template in templates:
-        events = chain([window.own(template, fold)], window.events(template))
-        n_events = window.n_events(template)
-        table = aggregate(events, window.weights(template, weights), n_events)
-        tables[template] = split(positive(table), n_folds)
+    tables = {t: split(window.count(t, weights, [fold]), n_folds) for t in templates}
     return [Counts({t: tables[t][k] for t in templates}) for k in range(n_folds)]
 
 

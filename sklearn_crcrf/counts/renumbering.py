@@ -20,6 +20,8 @@ def relabel(counts: Counts, rank: np.ndarray) -> Counts:
 def renumber(counts: Counts, symbols: Mapping[str, np.ndarray], labels: np.ndarray) -> Counts:
     """Counts with other ids of symbols and labels; see :class:`Renumbering`."""
     renumbering = Renumbering(symbols, labels)
+    if renumbering.changes_nothing:
+        return counts
     return Counts({template: renumbering(template, table) for template, table in counts.items()})
 
 
@@ -38,6 +40,11 @@ class Renumbering:
         self._symbols = {name: _changed(ids) for name, ids in symbols.items()}
         self._labels = _changed(labels)
         self._keeps_order = bool((np.diff(labels[labels >= 0]) > 0).all())
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether all ids stay as they are."""
+        return self._labels is None and not any(ids is not None for ids in self._symbols.values())
 
     def __call__(self, template: Template, table: Table) -> Table:
         """A table of a template; its rows are in order again."""

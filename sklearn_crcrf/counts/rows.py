@@ -1,11 +1,15 @@
 """Sparse rows of counts and weights, and how to find the row of an attribute."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels._counting import index_runs
 from .counts import BOUNDARY, Table
+from .storage import Rows
+from .tables import aggregate
 
 __all__ = [
     "FLOOR",
@@ -15,9 +19,7 @@ __all__ = [
     "label_counts",
     "pair_counts",
     "place_rows",
-    "rank_rows",
     "rows_at",
-    "short_ids",
     "stack_rows",
     "sum_rows",
 ]
@@ -48,16 +50,14 @@ class KeyIndex:
     """
 
     def __init__(self, keys: np.ndarray):
-        first, *others = keys.T
-        self._first = np.full(int(first.max(initial=BOUNDARY)) - BOUNDARY + 1, -1, np.int32)
-        rank = _rank(first)
-        self._first[first - BOUNDARY] = rank
-        # Tuples are found id by id: (rank of the ids so far, next id) is one 64-bit key.
-        self._levels = []
-        for ids in others:
-            level = _pack(rank, ids)
-            rank = _rank(level)
-            self._levels.append(level[np.append(True, level[1:] != level[:-1])[: len(level)]])
+        _, self._first, self._levels = index_runs(np.asarray(keys, dtype=np.int32))
+
+    @classmethod
+    def of_runs(cls, keys: np.ndarray) -> tuple["KeyIndex", np.ndarray]:
+        """The index of sorted keys, and where the runs of equal ones begin and end."""
+        index = cls.__new__(cls)
+        starts, index._first, index._levels = index_runs(keys)
+        return index, starts
 
     def __len__(self) -> int:
         return len(self._levels[-1]) if self._levels else int(self._first.max()) + 1
@@ -91,12 +91,6 @@ def _pack(rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
     return keys
 
 
-def _rank(increasing: np.ndarray) -> np.ndarray:
-    """Dense ranks of increasing values."""
-    steps = np.append(False, increasing[1:] != increasing[:-1])[: len(increasing)]
-    return np.cumsum(steps, dtype=np.int32)
-
-
 def _find(level: np.ndarray, rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
     if len(level) == 0:
         return np.full(len(rank), -1, dtype=np.int32)
@@ -106,56 +100,48 @@ def _find(level: np.ndarray, rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
     return np.where(level[at] == wanted, at, -1).astype(np.int32)
 
 
-def label_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:
-    """Keys of the attributes of a table, and how often each occurs with each label.
+def label_counts(table: Table, n_labels: int) -> tuple[KeyIndex, Rows]:
+    """An index of the attributes of a table, and how often each occurs with each label.
 
     Returns
     -------
-    keys : ndarray of shape (n_keys, n_symbols)
-    counts : CSR of shape (n_keys, n_labels)
+    index : KeyIndex
+    counts : Rows of shape (n_keys, n_labels)
     """
-    return _group_rows(table.events[:, :-1], table.events[:, -1], table.weights, n_labels)
+    index, starts = KeyIndex.of_runs(table.events[:, :-1])
+    shape = len(starts) - 1, n_labels
+    return index, Rows(table.weights, table.events[:, -1], starts, shape)
 
 
-def pair_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:
-    """Keys of the attributes of a table, and how often each occurs with each pair of labels.
+def pair_counts(table: Table, n_labels: int) -> tuple[KeyIndex, Rows]:
+    """An index of the attributes of a table, and how often each occurs with each pair of labels.
 
     Returns
     -------
-    keys : ndarray of shape (n_keys, n_symbols)
-    counts : CSR of shape (n_keys, n_labels ** 2)
+    index : KeyIndex
+    counts : Rows of shape (n_keys, n_labels ** 2)
         Column ``j * n_labels + i`` is for label i before label j.
     """
     inner = table.events[:, -2] != BOUNDARY
-    # One column after another, as this is among the largest tables.
+    *symbols, previous, current = (ids[inner] for ids in table.events.T)
+    events, weights = aggregate([*symbols, current, previous], table.weights[inner], inner.sum())
+    index, starts = KeyIndex.of_runs(events[:, :-2])
     dtype = np.int32 if n_labels**2 <= np.iinfo(np.int32).max else np.int64
-    pairs = table.events[inner, -1].astype(dtype, copy=False)
+    pairs: np.ndarray = events[:, -2].astype(dtype)
     pairs *= n_labels
-    pairs += table.events[inner, -2]
-    keys, counts = _group_rows(table.events[inner, :-2], pairs, table.weights[inner], n_labels**2)
-    counts.sort_indices()
-    return keys, counts
+    pairs += events[:, -1]
+    return index, Rows(weights, pairs, starts, (len(starts) - 1, n_labels**2))
 
 
-def _group_rows(keys, columns, values, n_columns: int) -> tuple[np.ndarray, sp.csr_array]:
-    """One sparse row for each run of equal keys."""
-    new = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)]
-    starts = np.append(np.flatnonzero(new), len(new))
-    rows = sp.csr_array((values, columns, starts), shape=(len(starts) - 1, n_columns))
-    return keys[new], short_ids(rows)
-
-
-def stack_rows(
-    blocks: Iterable[sp.csr_array], n_entries: int | None = None
-) -> tuple[sp.csr_array, np.ndarray]:
+def stack_rows(blocks: Iterable[Any], n_entries: int) -> tuple[sp.csr_array, np.ndarray]:
     """The matrices below each other.
 
     Parameters
     ----------
-    blocks : iterable of CSR of shape (n_rows, n_columns)
+    blocks : iterable of CSR or Rows of shape (n_rows, n_columns)
         If it makes the matrices one by one, only one of them is in memory at a time.
-    n_entries : int, optional
-        The number of entries of all matrices, which an iterator needs.
+    n_entries : int
+        The number of entries of all matrices.
 
     Returns
     -------
@@ -163,46 +149,17 @@ def stack_rows(
     starts : ndarray of shape (n_blocks,)
         The first row of each matrix.
     """
-    if n_entries is None:
-        blocks = list(blocks)
-        n_entries = sum(block.nnz for block in blocks)
     data, indices = np.empty(n_entries), np.empty(n_entries, dtype=np.int32)
     dtype = np.int32 if n_entries <= np.iinfo(np.int32).max else np.int64
     ends, start, n_columns = [np.zeros(1, dtype=dtype)], 0, 0
     for block in blocks:
-        n_columns, stop = block.shape[1], start + block.nnz
+        n_columns, stop = block.shape[1], start + len(block.data)
         data[start:stop], indices[start:stop] = block.data, block.indices
-        ends.append(block.indptr[1:].astype(dtype) + dtype(start))
+        ends.append(np.add(block.indptr[1:], start, dtype=dtype, casting="same_kind"))
         start = stop
     indptr = np.concatenate(ends)
     starts = np.cumsum([0, *map(len, ends[1:-1])])
-    return short_ids(sp.csr_array((data, indices, indptr), (len(indptr) - 1, n_columns))), starts
-
-
-def short_ids(matrix: sp.csr_array) -> sp.csr_array:
-    """The same matrix with indices of 32 bits, if they can hold its shape and size."""
-    if max(*matrix.shape, matrix.nnz) > np.iinfo(np.int32).max:
-        return matrix
-    indices, indptr = (ids.astype(np.int32, copy=False) for ids in (matrix.indices, matrix.indptr))
-    return sp.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
-
-
-def rank_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Unique rows of non-negative ids in lexicographic order.
-
-    Returns
-    -------
-    unique : ndarray of shape (n_unique, n_ids)
-    first : ndarray of shape (n_unique,)
-        Where each occurs first.
-    which : ndarray of shape (n_rows,)
-        Index of each row among the unique rows.
-    """
-    which = np.zeros(len(keys), dtype=np.int64)
-    first = np.zeros(min(len(keys), 1), dtype=np.int64)
-    for ids in keys.T:
-        _, first, which = np.unique(_pack(which, ids), return_index=True, return_inverse=True)
-    return keys[first], first, which
+    return Rows(data, indices, indptr, (len(indptr) - 1, n_columns)).csr(), starts
 
 
 def sum_rows(counts: sp.csr_array, which: np.ndarray, n_rows: int) -> sp.csr_array:
@@ -227,15 +184,19 @@ def rows_at(matrix: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
     return which @ matrix
 
 
-def place_rows(matrix: sp.csr_array, ids: np.ndarray, n_rows: int) -> sp.csr_array:
-    """A matrix of ``n_rows`` rows in which row ``ids[k]`` is row k; the ids increase."""
-    lengths = np.zeros(n_rows, dtype=np.int64)
-    lengths[ids] = np.diff(matrix.indptr)
-    indptr = np.append(0, np.cumsum(lengths))
-    return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(n_rows, matrix.shape[1]))
+def place_rows(rows: Rows, index: KeyIndex, n_rows: int) -> Rows:
+    """``n_rows`` rows, of which row k is the row of the key k; the boundary has none."""
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    known = index._first[1 : n_rows + 1]
+    is_key = known >= 0
+    lengths = rows.lengths
+    indptr[1 : len(known) + 1][is_key] = lengths[known[is_key]]
+    first = 0 if len(index) == 0 or index._first[0] < 0 else int(rows.indptr[1])
+    shape = n_rows, rows.shape[1]
+    return Rows(rows.data[first:], rows.indices[first:], np.cumsum(indptr), shape)
 
 
-def association(counts: sp.csr_array, prior: np.ndarray, strength: float) -> sp.csr_array:
+def association(counts: Rows, prior: np.ndarray, strength: float) -> Rows:
     """Weights of attributes: log(1 + c / (strength * prior)) for every count c.
 
     The estimate (c + k q) / (n + k) with prior q and strength k is q times this ratio, up to a
@@ -244,7 +205,7 @@ def association(counts: sp.csr_array, prior: np.ndarray, strength: float) -> sp.
 
     Parameters
     ----------
-    counts : CSR of shape (n_rows, n_columns)
+    counts : Rows of shape (n_rows, n_columns)
     prior : ndarray of shape (nnz,)
         The prior probability of the column of each entry.
     strength : float
@@ -252,9 +213,9 @@ def association(counts: sp.csr_array, prior: np.ndarray, strength: float) -> sp.
 
     Returns
     -------
-    CSR of shape (n_rows, n_columns)
+    Rows of shape (n_rows, n_columns)
     """
     weights = max(strength, WEAKEST) * prior
     np.divide(counts.data, weights, out=weights)
     np.log1p(weights, out=weights)
-    return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
+    return counts._replace(data=weights)

@@ -21,11 +21,11 @@ class StateWeights(Storable):
 
     Parameters
     ----------
-    blocks : iterable of CSR of shape (n_rows, n_labels)
+    blocks : iterable of CSR or Rows of shape (n_rows, n_labels)
     exponents : array-like of shape (n_kinds, n_slots)
         Factors of the rows of each slot, for each kind of word.
-    n_entries : int, optional
-        The number of entries of all blocks, if these are made one by one.
+    n_entries : int
+        The number of entries of all blocks.
 
     Attributes
     ----------
@@ -35,11 +35,16 @@ class StateWeights(Storable):
         First row of each block in ``coef``.
     """
 
-    def __init__(
-        self, blocks: Iterable[sp.csr_array], exponents: Any, n_entries: int | None = None
-    ):
+    def __init__(self, blocks: Iterable[Any], exponents: Any, n_entries: int):
         self.coef, self.starts = stack_rows(blocks, n_entries)
         self.exponents = np.ascontiguousarray(exponents, dtype=float)
+
+    @classmethod
+    def of_one(cls, coef: sp.csr_array, exponents: np.ndarray) -> "StateWeights":
+        """One block, as it is."""
+        weights = cls.__new__(cls)
+        weights.coef, weights.starts, weights.exponents = coef, np.zeros(1, np.int64), exponents
+        return weights
 
     def scores(self, rows: np.ndarray, kind: np.ndarray) -> np.ndarray:
         """State scores of tokens.

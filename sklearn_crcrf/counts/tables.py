@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels._counting import count_keys, merge_events, pop_ids, push_ids
+from .._kernels._counting import count_rows, merge_events
 
 __all__ = [
     "BOUNDARY",
     "Table",
     "aggregate",
+    "count_events",
     "cut",
     "frequent",
     "merge",
-    "positive",
     "split",
     "subtract",
 ]
@@ -23,7 +23,6 @@ __all__ = [
 BOUNDARY = -1
 """The symbol, and the label, of every position outside the sequence."""
 
-_KEY_BITS = 64
 # Sums of weights that are not integers cancel only up to rounding.
 _ROUNDING = 1e-9
 
@@ -44,47 +43,32 @@ class Table(NamedTuple):
 
 
 def aggregate(columns: Iterable[np.ndarray], weights: np.ndarray, n_events: int) -> Table:
-    """Sum the weights of equal rows; the columns hold ids from BOUNDARY upwards."""
-    keys = np.zeros(n_events, dtype=np.uint64)
-    widths: list[int] = []
-    ranked = []
-    for ids in columns:
-        if sum(widths) + _width(ids) > _KEY_BITS:
-            # From here on the ids so far are one id: their rank.
-            prefixes, rank = np.unique(keys, return_inverse=True)
-            ranked.append((prefixes, widths))
-            keys, widths = np.zeros_like(keys), []
-            _push(keys, widths, rank)
-        _push(keys, widths, ids)
-    keys, sums = count_keys(keys, weights, sum(widths))
-    events = _unpack(keys, widths)
-    for prefixes, widths in reversed(ranked):
-        events = np.hstack([_unpack(prefixes[events[:, 0]], widths), events[:, 1:]])
-    return Table(events, sums)
+    """Sum the weights of equal rows; the columns hold ids from BOUNDARY upwards.
+
+    Rows whose weights are zero are left out.
+    """
+    return count_events(((ids, 0) for ids in columns), np.zeros(1, np.int64), weights, n_events)
 
 
-def _push(keys: np.ndarray, widths: list[int], ids: np.ndarray) -> None:
-    """Append ids to the keys, in as few bits as they need."""
-    widths.append(_width(ids))
-    push_ids(keys, np.ascontiguousarray(ids, dtype=np.int32), widths[-1])
+def count_events(
+    columns: Iterable[tuple[np.ndarray, int]],
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    n_events: int,
+) -> Table:
+    """The same for rows of the ids at an offset from each token, BOUNDARY outside its sequence.
 
-
-def _width(ids: np.ndarray) -> int:
-    return max(1, (int(ids.max(initial=BOUNDARY)) - BOUNDARY).bit_length())
-
-
-def _unpack(keys: np.ndarray, widths: list[int]) -> np.ndarray:
-    """The ids in the keys; the keys are overwritten."""
-    events = np.empty((len(keys), len(widths)), dtype=np.int32, order="F")
-    for j in reversed(range(len(widths))):
-        pop_ids(keys, widths[j], events[:, j])
-    return events
-
-
-def positive(table: Table) -> Table:
-    """The rows with a weight above zero."""
-    counted = table.weights > 0
-    return table if counted.all() else _some(table, counted)
+    Parameters
+    ----------
+    columns : iterable of (ndarray of shape (n_events,), int)
+        Ids of tokens, and an offset. An array that no other offset needs is made by an iterator
+        when it is its turn, so that only one of them is in memory.
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    weights : ndarray of shape (n_events,) or (1,)
+    n_events : int
+    """
+    ids = ((np.ascontiguousarray(ids, dtype=np.int32), shift) for ids, shift in columns)
+    return Table(*count_rows(ids, offsets, np.ascontiguousarray(weights, np.float64), n_events))
 
 
 def split(table: Table, n_parts: int) -> list[Table]:

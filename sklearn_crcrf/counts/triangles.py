@@ -12,7 +12,7 @@ import numpy as np
 from ..structures import Structure
 from ..structures.graph.chordal import ChordalUnits
 from .counts import Table, Template
-from .tables import aggregate, positive
+from .tables import aggregate
 
 __all__ = ["PER_TRIANGLE", "TRIANGLES", "arranged", "count_triangles", "link_codes", "with_types"]
 
@@ -121,7 +121,7 @@ def count_triangles(
     triangle, codes, corners = arranged(codes, triangles, is_directed=True)
     n_orders = np.bincount(triangle, minlength=len(triangles))
     weight = PER_TRIANGLE // n_orders[triangle] * weights[triangles].min(axis=1)[triangle]
-    return positive(aggregate([*codes.T, *labels[corners].T], weight, len(triangle)))
+    return aggregate([*codes.T, *labels[corners].T], weight, len(triangle))
 
 
 def with_types(table: Table, types: np.ndarray) -> Table:

@@ -1,12 +1,14 @@
 """The symbols and labels around tokens, as templates name them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from .counts import BOUNDARY, Template
 from .links import Links, Walks
+from .tables import Table, count_events
 
 __all__ = ["ColumnWindow"]
 
@@ -60,30 +62,34 @@ class ColumnWindow:
             event = inside[np.argsort(link[inside], kind="stable")]
         return [symbol[event] for symbol in self.symbols(template)]
 
-    def events(self, template: Template) -> Iterator[np.ndarray]:
-        """The symbols of a template, then its labels, one array at a time."""
-        for symbol in template.symbols:
-            yield self._symbol(template, *symbol)
-        for offset in template.labels:
-            yield self._at(template, _ids(self._labels), offset, True, BOUNDARY)
+    def count(
+        self, template: Template, weights: np.ndarray, given: Sequence[np.ndarray] = ()
+    ) -> Table:
+        """Count a template: rows of given ids of the token, of its symbols, and of its labels.
 
-    def n_events(self, template: Template) -> int:
-        """The number of events: one for each token, or more if tokens have several links."""
-        return len(self.own(template, np.empty(self.offsets[-1], dtype=np.int8)))
+        The weight of an event is the smallest weight of its token and of its labels' tokens, so a
+        pair of labels never counts more than either label.
 
-    def own(self, template: Template, values: np.ndarray) -> np.ndarray:
-        """The value of the token of each event, given a value for each token."""
-        return self._at(template, values, 0, True, 0)
-
-    def weights(self, template: Template, weights: np.ndarray) -> np.ndarray:
-        """The weight of each event: the smallest weight of its token and of its labels' tokens.
-
-        So a pair of labels never counts more than either label.
+        Parameters
+        ----------
+        template : Template
+        weights : ndarray of shape (n_tokens,) or (1,)
+        given : sequence of int ndarray of shape (n_tokens,)
         """
-        if len(weights) == 1:
-            return weights
-        offsets = [0, *template.labels]
-        return np.minimum.reduce([self._at(template, weights, k, True, np.inf) for k in offsets])
+        if len(weights) > 1:
+            offsets = [0, *template.labels]
+            moved = [self._at(template, weights, k, True, np.inf) for k in offsets]
+            weights = np.minimum.reduce(moved)
+        labels = [(self._labels, offset) for offset in template.labels]
+        if not self._walks_along(template):
+            symbols = [(self._columns[name], offset) for name, offset in template.symbols]
+            columns = [*((ids, 0) for ids in given), *symbols, *labels]
+            return count_events(columns, self.offsets, weights, int(self.offsets[-1]))
+        own = ((self._at(template, ids, 0, True, 0), 0) for ids in given)
+        around = ((self._symbol(template, *symbol), 0) for symbol in template.symbols)
+        of_labels = ((self._at(template, _ids(y), k, True, BOUNDARY), 0) for y, k in labels)
+        n_events = len(self._walk(template).tokens[0])
+        return count_events(chain(own, around, of_labels), self.offsets, weights, n_events)
 
     def _symbol(self, template: Template, column: str, offset: int) -> np.ndarray:
         """One symbol of each event; a symbol of links is of the link into the token."""
@@ -101,12 +107,16 @@ class ColumnWindow:
         outside: float,
     ) -> np.ndarray:
         """The value at an offset from the token of each event, ``outside`` where there is none."""
-        if self._links is None or template.reach == (0, 0):
+        if not self._walks_along(template):
             return self._moved(values, offset, outside)
         tokens = self._walk(template).tokens
         if along_links:
             return np.append(values, np.array(outside, dtype=values.dtype))[tokens[offset]]
         return self._moved(values, offset, outside)[tokens[0]]
+
+    def _walks_along(self, template: Template) -> bool:
+        """Whether the events of a template are walks along links, not tokens."""
+        return self._links is not None and template.reach != (0, 0)
 
     def _walk(self, template: Template) -> Walks:
         """The walks whose tokens, or labels, are in the events of a template."""

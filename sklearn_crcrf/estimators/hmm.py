@@ -24,6 +24,7 @@ from ..counts.renumbering import relabel
 from ..counts.rows import label_counts, place_rows
 from ..counts.soundness import n_symbols, state_requirements
 from ..counts.state_weights import StateWeights
+from ..counts.storage import Rows
 from ..counts.typed_transitions import given_types, link_contributions, with_types
 from ..data.ragged import SequenceArray
 from ..data.sums import state_scores
@@ -235,20 +236,20 @@ class HMM(CountingClassifier):
         n_tokens = np.bincount(labels[:, 0], weights, n)
         self.intercept_, blocks = np.zeros(n), []
         for column in self._columns():
-            keys, by_label = label_counts(counts[Template(((column, 0),))], n)
-            n_symbols = len(self.encoder_.symbols(column))
-            self.intercept_ += np.log(k / (n_tokens + k * (len(keys) + 1)))
-            blocks.append(place_rows(_association(by_label, k), keys[:, 0], n_symbols))
+            index, by_label = label_counts(counts[Template(((column, 0),))], n)
+            self.intercept_ += np.log(k / (n_tokens + k * (len(index) + 1)))
+            n_known = n_symbols(self.encoder_, column)
+            blocks.append(place_rows(_association(by_label, k), index, n_known))
         self._attribute_weight: np.ndarray | None = None
         if ATTRIBUTES in counts:
-            keys, by_label = label_counts(counts[ATTRIBUTES], n)
+            index, by_label = label_counts(counts[ATTRIBUTES], n)
             n_attributes, n_columns = self.encoder_.n_weighted, self.encoder_.n_attributes
-            total = by_label.sum(axis=0) + k * (n_columns or len(keys) + 1)
-            self._attribute_weight = np.log(k / total)
-            blocks.append(place_rows(_association(by_label, k), keys[:, 0], n_attributes))
+            total = np.bincount(by_label.indices, by_label.data, n)
+            self._attribute_weight = np.log(k / (total + k * (n_columns or len(index) + 1)))
+            blocks.append(place_rows(_association(by_label, k), index, n_attributes))
         self._starts = np.cumsum([0, *(block.shape[0] for block in blocks[:-1])])
-        n_columns = len(self._columns())
-        self._weights = StateWeights(blocks, np.ones((1, n_columns)))
+        n_entries = sum(len(block.data) for block in blocks)
+        self._weights = StateWeights(blocks, np.ones((1, len(self._columns()))), n_entries)
 
     @property
     def edge_transitions_(self) -> np.ndarray:
@@ -363,7 +364,6 @@ def _log_unseen(weights: sp.csr_array) -> np.ndarray:
     return -np.log1p(n_seen + ratio)
 
 
-def _association(counts: sp.csr_array, smoothing: float) -> sp.csr_array:
+def _association(counts: Rows, smoothing: float) -> Rows:
     """log((c + k) / k) for every count c."""
-    weights = np.log1p(counts.data / smoothing)
-    return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
+    return counts._replace(data=np.log1p(counts.data / smoothing))

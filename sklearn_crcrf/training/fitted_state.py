@@ -1,12 +1,12 @@
 """Fits replace the fitted state of an estimator completely or not at all."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Self
 
-from ..utils.replaced_parts import remember_parts
+from ..utils.replaced_parts import parameter_names, remember_parts
 
 __all__ = ["FittedState"]
 
@@ -49,11 +49,9 @@ class FittedState:
     (2, 1.5)
     """
 
-    get_params: Callable[..., dict[str, Any]]
-
     def _unfitted(self) -> Self:
         """A twin with the same parameters and nothing else, to be fitted anew."""
-        return type(self)(**self.get_params(deep=False))
+        return type(self)(**{name: getattr(self, name) for name in parameter_names(type(self))})
 
     @contextmanager
     def _replaced_by(self, twin: Self, since: dict[str, Any] | None = None) -> Iterator[Self]:
@@ -72,7 +70,7 @@ class FittedState:
             If another thread has replaced the state since: then it stays.
         """
         yield twin
-        parameters = self.get_params(deep=False)
+        parameters = parameter_names(type(self))
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
         self._exchange({**kept, **fitted}, since)

@@ -6,9 +6,8 @@ are remembered, and before they are used it is looked whether they are still the
 takes microseconds. Only if one was replaced, all requirements are checked again.
 """
 
-from collections.abc import Hashable, Iterable
-from functools import cache
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._kernels._same_members import have_members
 from .soundness import Sound, check_sound
 
-__all__ = ["check_fitted", "check_parts", "remember_parts"]
+__all__ = ["check_fitted", "check_parts", "parameter_names", "remember_parts"]
 
 PACKAGES = {"sklearn_crcrf", "sklearn"}
 SCALARS = (str, bytes, int, float, type(None))
@@ -144,8 +143,11 @@ class _Parts:
         if not names or not (isinstance(part, Sound) or sp.issparse(part) or _is_known(type(part))):
             return ()
         self._objects.append(part)
-        given = _given(cast(Hashable, type(part))) if isinstance(part, BaseEstimator) else ()
-        return [part.__dict__[name] for name in names if name not in given]
+        if not isinstance(part, BaseEstimator):
+            return names.values()
+        # Parameters belong to the user, and so do labels, which may be renamed.
+        given = parameter_names(type(part)) | {"classes_"}
+        return [names[name] for name in names if name not in given]
 
     def _all_shapes(self, whole: Any) -> list[tuple[int, ...]]:
         return [whole.__dict__[name].shape for name in self._arrays]
@@ -155,10 +157,12 @@ def _is_known(kind: type) -> bool:
     return kind.__module__.partition(".")[0] in PACKAGES
 
 
-@cache
-def _given(kind: Hashable) -> set[str]:
-    """Attributes of estimators that belong to the user: parameters, and labels to be renamed."""
-    return {*cast(Any, kind)._get_param_names(), "classes_"}
+def parameter_names(kind: Any) -> frozenset[str]:
+    """The names of the parameters of a class of estimators."""
+    if kind not in _PARAMETERS:
+        _PARAMETERS[kind] = frozenset(kind._get_param_names())
+    return _PARAMETERS[kind]
 
 
 _KNOWN: WeakKeyDictionary[Sound, _Parts] = WeakKeyDictionary()
+_PARAMETERS: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()

@@ -4,68 +4,83 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn_crcrf._kernels._counting import count_keys, merge_events, pop_ids, push_ids
+from sklearn_crcrf._kernels._counting import count_rows, index_runs, merge_events
 
 
-def counted(keys, weights, n_bits):
-    unique, sums = count_keys(np.array(keys, dtype=np.uint64), np.array(weights, float), n_bits)
-    return unique.tolist(), sums.tolist()
+def counted(rows, weights, n_columns=1, moves=None, offsets=(0,)):
+    """The different rows as tuples, and their sums; ``moves`` are the offsets of the columns."""
+    ids = np.array(rows, dtype=np.int32).reshape(len(rows), n_columns).T.copy()
+    columns = zip(ids, moves or [0] * n_columns, strict=True)
+    found, sums = count_rows(columns, np.array(offsets), np.array(weights, float), len(rows))
+    return [*map(tuple, found.tolist())], sums.tolist()
 
 
-@given(st.data(), st.integers(0, 64))
-def test_sums_of_equal_keys(data, n_bits):
-    keys = st.integers(0, 2**n_bits - 1)
-    pool = data.draw(st.lists(keys, min_size=1, max_size=5))
-    chosen = data.draw(st.lists(st.one_of(st.sampled_from(pool), keys), max_size=60))
-    weights = data.draw(
-        st.lists(st.integers(0, 9), min_size=len(chosen), max_size=len(chosen)) | st.just([0.5])
-    )
+ids = st.integers(-1, 6) | st.sampled_from([2**11 - 2, 2**11 - 1, 2**31 - 1])
+
+
+@given(st.data(), st.integers(1, 5))
+def test_sums_of_equal_rows(data, n_columns):
+    """Also of rows that take more than 64 bits; sums of zero are left out."""
+    pool = data.draw(st.lists(st.tuples(*[ids] * n_columns), min_size=1, max_size=5))
+    rows = data.draw(st.lists(st.sampled_from(pool), max_size=40))
+    n = len(rows)
+    weights = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n) | st.just([0.5]))
     expected = {}
-    for i, key in enumerate(chosen):
-        expected[key] = expected.get(key, 0.0) + weights[i if len(weights) > 1 else 0]
-    unique = sorted(expected)
-    assert counted(chosen, weights, n_bits) == (unique, [expected[key] for key in unique])
+    for i, row in enumerate(rows):
+        expected[row] = expected.get(row, 0.0) + weights[i if len(weights) > 1 else 0]
+    expected = {row: expected[row] for row in sorted(expected) if expected[row] > 0}
+    assert counted(rows, weights, n_columns) == ([*expected], [*expected.values()])
 
 
-@pytest.mark.parametrize("n_bits", [10, 11, 12, 22, 23, 44, 45, 63, 64])
-def test_the_highest_bit_counts(n_bits):
-    top = 1 << (n_bits - 1)
-    assert counted([top, 0, top, top - 1], [1.0], n_bits) == ([0, top - 1, top], [1, 1, 2])
+@given(
+    st.lists(st.lists(ids, max_size=4), min_size=1, max_size=5),
+    st.lists(st.integers(-3, 3), min_size=1, max_size=4),
+)
+def test_ids_at_offsets_in_sequences(sequences, moves):
+    tokens = [token for sequence in sequences for token in sequence]
+    offsets = np.cumsum([0, *map(len, sequences)])
+    expected = Counter(
+        tuple(s[t + k] if 0 <= t + k < len(s) else -1 for k in moves)
+        for s in sequences
+        for t in range(len(s))
+    )
+    rows = [[token] * len(moves) for token in tokens]
+    found = counted(rows, [1.0], len(moves), moves, offsets)
+    assert found == (sorted(expected), [expected[row] for row in sorted(expected)])
 
 
-def test_weights_are_summed_in_the_order_of_the_events():
+def test_weights_are_summed_in_the_order_of_the_rows():
     weights = np.random.default_rng(0).random(1000)
     total = 0.0
     for weight in weights:
         total += weight
-    keys = np.tile([7, 1 << 30], 1000)
-    assert counted(keys, np.repeat(weights, 2), 31) == ([7, 1 << 30], [total, total])
+    rows = np.tile([7, 1 << 30], 1000)
+    assert counted(rows, np.repeat(weights, 2)) == ([(7,), (1 << 30,)], [total, total])
 
 
-def test_no_keys():
-    assert counted([], [], 20) == ([], [])
-    assert counted([], [1.0], 20) == ([], [])
+def test_no_rows():
+    assert counted([], []) == ([], [])
+    assert counted([], [1.0], 3) == ([], [])
 
 
 def test_number_of_weights():
-    with pytest.raises(ValueError, match="2 weights for 3 keys"):
-        counted([1, 2, 3], [1.0, 1.0], 2)
+    with pytest.raises(ValueError, match="2 weights for 3 rows"):
+        counted([1, 2, 3], [1.0, 1.0])
 
 
-@given(st.lists(st.tuples(st.integers(-1, 6), st.integers(-1, 2**31 - 1), st.integers(-1, 0))))
-def test_ids_come_back_from_keys(rows):
-    columns = np.array(rows, dtype=np.int32).reshape(-1, 3).T.copy()
-    keys = np.zeros(len(rows), dtype=np.uint64)
-    for column, n_bits in zip(columns, [3, 32, 1], strict=True):
-        push_ids(keys, column, n_bits)
-    assert sorted(range(len(rows)), key=keys.__getitem__) == sorted(
-        range(len(rows)), key=rows.__getitem__
-    )
-    back = np.empty_like(columns)
-    for column, n_bits in zip(back[::-1], [1, 32, 3], strict=True):
-        pop_ids(keys, n_bits, column)
-    assert np.array_equal(back, columns)
-    assert not keys.any()
+# The first id indexes a table, so that it stays small here.
+@given(st.integers(1, 4), st.lists(st.tuples(st.integers(-1, 6), *[ids] * 3), max_size=12))
+def test_runs_of_equal_rows(n_ids, rows):
+    rows = sorted(row[:n_ids] for row in rows)
+    starts, first, levels = index_runs(np.array(rows, dtype=np.int32).reshape(-1, n_ids))
+    begins = [i for i, row in enumerate(rows) if i == 0 or row != rows[i - 1]]
+    assert starts.tolist() == [*begins, len(rows)]
+    number = {id: n for n, id in enumerate(sorted({row[0] for row in rows}))}
+    assert {k - 1: n for k, n in enumerate(first.tolist()) if n >= 0} == number
+    for k, level in enumerate(levels, 1):
+        heads = sorted({row[:k] for row in rows})
+        longer = sorted({row[: k + 1] for row in rows})
+        assert level.tolist() == [heads.index(row[:k]) << 32 | (row[k] + 1) for row in longer]
 
 
 @given(st.integers(1, 3), st.integers(0, 30), st.integers(0, 30), st.integers(0, 99))

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +12,9 @@ from sklearn_crcrf.counts.rows import (
     label_counts,
     pair_counts,
     place_rows,
-    rank_rows,
     sum_rows,
 )
+from sklearn_crcrf.counts.storage import Rows
 from sklearn_crcrf.counts.tables import cut
 from sklearn_crcrf.estimators.empirical.estimates import smooth
 
@@ -77,43 +76,27 @@ def neighbours(sequences):
 @given(tables((0,)))
 def test_label_counts(counted):
     sequences, table = counted
-    keys, counts = label_counts(table, n_labels=3)
+    index, counts = label_counts(table, n_labels=3)
     expected = {}
     for (before, _), (word, label) in neighbours(sequences):
         expected.setdefault((before, word), np.zeros(3))[label] += 1
-    assert list(map(tuple, keys.tolist())) == sorted(expected)
-    for key, row in zip(map(tuple, keys.tolist()), counts.toarray(), strict=True):
+    assert list(map(tuple, index.keys.tolist())) == sorted(expected)
+    for key, row in zip(map(tuple, index.keys.tolist()), counts.csr().toarray(), strict=True):
         assert_array_equal(row, expected[key])
 
 
 @given(tables((-1, 0)))
 def test_pair_counts(counted):
     sequences, table = counted
-    keys, counts = pair_counts(table, n_labels=3)
+    index, counts = pair_counts(table, n_labels=3)
     expected = {}
     for (before, previous), (word, label) in neighbours(sequences):
         if previous != BOUNDARY:
             expected.setdefault((before, word), np.zeros((3, 3)))[label, previous] += 1
-    assert list(map(tuple, keys.tolist())) == sorted(expected)
-    assert counts.has_sorted_indices
-    for key, row in zip(map(tuple, keys.tolist()), counts.toarray(), strict=True):
+    assert list(map(tuple, index.keys.tolist())) == sorted(expected)
+    assert counts.csr().has_sorted_indices
+    for key, row in zip(map(tuple, index.keys.tolist()), counts.csr().toarray(), strict=True):
         assert_array_equal(row.reshape(3, 3), expected[key])
-
-
-@given(st.lists(st.tuples(*[st.integers(0, 3) | st.integers(0, 2**31 - 2)] * 3)))
-def test_rank_rows(rows):
-    keys = np.array(rows, dtype=np.int32).reshape(-1, 3)
-    unique, first, which = rank_rows(keys)
-    assert_array_equal(unique, np.unique(keys, axis=0))
-    assert_array_equal(unique[which], keys)
-    assert [rows.index(tuple(row)) for row in unique.tolist()] == first.tolist()
-
-
-@pytest.mark.parametrize("n_ids", [1, 2])
-def test_rank_no_rows(n_ids):
-    unique, first, which = rank_rows(np.empty((0, n_ids), dtype=np.int32))
-    assert unique.shape == (0, n_ids)
-    assert len(first) == len(which) == 0
 
 
 @given(seeds, st.integers(0, 8), st.integers(1, 4))
@@ -126,15 +109,17 @@ def test_sum_rows(seed, n_rows, n_sums):
     assert_array_equal(sums.toarray(), [counts[which == r].sum(axis=0) for r in range(n_sums)])
 
 
-@given(seeds, st.integers(0, 6), st.integers(0, 4))
-def test_place_rows(seed, n_rows, n_more):
+@given(seeds, st.integers(0, 6), st.integers(0, 4), st.booleans())
+def test_place_rows(seed, n_rows, n_more, has_boundary):
     rng = np.random.default_rng(seed)
-    matrix = rng.integers(0, 3, (n_rows, 4)).astype(float)
+    matrix = rng.integers(0, 3, (has_boundary + n_rows, 4)).astype(float)
     ids = np.sort(rng.choice(n_rows + n_more, n_rows, replace=False))
     expected = np.zeros((n_rows + n_more, 4))
-    expected[ids] = matrix
-    placed = place_rows(sp.csr_array(matrix), ids, n_rows + n_more)
-    assert_array_equal(placed.toarray(), expected)
+    expected[ids] = matrix[has_boundary:]
+    index = KeyIndex(np.append([BOUNDARY] * has_boundary, ids)[:, None])
+    placed = place_rows(Rows.of(sp.csr_array(matrix)), index, n_rows + n_more)
+    assert_array_equal(placed.csr().toarray(), expected)
+    assert_array_equal(placed.sums(), expected.sum(axis=1))
 
 
 @given(seeds, st.sampled_from([0.01, 1.0, 30.0]))
@@ -143,19 +128,22 @@ def test_association_is_the_smoothed_estimate_over_its_prior(seed, strength):
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 4, (3, 4)).astype(float)
     prior = rng.dirichlet(np.ones(4))
-    matrix = sp.csr_array(counts)
-    weights = association(matrix, prior[matrix.indices], strength)
+    matrix = Rows.of(sp.csr_array(counts))
+    weights = association(matrix, prior[matrix.indices], strength).csr()
     assert (weights.data > 0).all()
     assert_array_equal(weights.toarray() > 0, counts > 0)
     total = counts.sum(axis=1, keepdims=True)
     estimate = (counts + strength * prior) / (total + strength)
     ratio = prior * np.exp(weights.toarray()) * strength / (total + strength)
     assert_allclose(ratio, estimate, rtol=1e-10)
-    assert_allclose(smooth(matrix, prior[matrix.indices], strength), estimate[counts > 0])
+    assert_allclose(
+        smooth(matrix.data, matrix.repeat(matrix.sums()), prior[matrix.indices], strength),
+        estimate[counts > 0],
+    )
 
 
 def test_association_without_a_prior_stays_finite():
-    weights = association(sp.csr_array([[3.0, 1.0]]), np.array([0.5, 0.5]), 0.0)
+    weights = association(Rows.of(sp.csr_array([[3.0, 1.0]])), np.array([0.5, 0.5]), 0.0)
     assert np.isfinite(weights.data).all()
     assert_allclose(weights.data[0] - weights.data[1], np.log(3), rtol=1e-8)
 

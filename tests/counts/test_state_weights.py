@@ -12,7 +12,8 @@ def test_scores_and_their_derivative(seed):
     rng = np.random.default_rng(seed)
     blocks = [rng.integers(0, 3, (n_rows, 4)).astype(float) for n_rows in (2, 1, 3)]
     exponents = rng.normal(size=(3, 3))
-    weights = StateWeights([sp.csr_array(block) for block in blocks], exponents)
+    matrices = [sp.csr_array(block) for block in blocks]
+    weights = StateWeights(matrices, exponents, sum(matrix.nnz for matrix in matrices))
     assert_array_equal(weights.coef.toarray(), np.vstack(blocks))
     assert_array_equal(weights.starts, [0, 2, 3])
 
@@ -36,7 +37,7 @@ def test_scores_and_their_derivative(seed):
 
 
 def test_no_tokens():
-    weights = StateWeights([sp.csr_array((1, 2))], np.ones((3, 1)))
+    weights = StateWeights.of_one(sp.csr_array((1, 2)), np.ones((3, 1)))
     rows, kind = np.empty((0, 1), dtype=np.int32), np.empty(0, dtype=np.int8)
     assert weights.scores(rows, kind).shape == (0, 2)
     assert_array_equal(weights.pullback(rows, kind, np.empty((0, 2))), np.zeros((3, 1)))

@@ -1,6 +1,7 @@
 """The attributes around a token that predict its label."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...counts import Template
@@ -106,8 +107,9 @@ class Experts(NamedTuple):
         return {name: values[0 if are_segments else 1] for name, values in self.defaults.items()}
 
 
+@lru_cache(maxsize=16)
 def all_experts(
-    names: Sequence[str], features: Iterable[str], links: str, has_words: bool = True
+    names: tuple[str, ...], features: tuple[str, ...], links: str, has_words: bool = True
 ) -> Experts:
     """The experts of which exponents choose; parameters as of the functions below.
 

@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...counts.state_weights import FREQUENT, SELDOM, UNSEEN
-from ...counts.storage import Storable
 
 __all__ = ["Entry", "Exponents"]
 
@@ -34,7 +32,7 @@ class Entry(NamedTuple):
     factors: Sequence[float] = ()
 
 
-class Exponents(Storable):
+class Exponents:
     """Named exponents, and the table of (kind of word, slot) that they fill.
 
     Parameters
@@ -51,23 +49,23 @@ class Exponents(Storable):
     def __init__(self, entries: Sequence[Entry], n_slots: int):
         self.names = [entry.name for entry in entries]
         self.values = np.array([entry.value for entry in entries])
-        self._n_slots = n_slots
-        factors = np.array([factor for entry in entries for factor in entry.factors], dtype=float)
-        cells = [kind * n_slots + slot for entry in entries for kind, slot in entry.cells]
-        columns = np.repeat(np.arange(len(entries)), [len(entry.cells) for entry in entries])
-        shape = N_KINDS * n_slots, len(entries)
-        self._map = sp.csr_array((factors, (np.array(cells, dtype=int), columns)), shape=shape)
+        # The exponent of each cell, times its factor; the factor of empty cells is 0.
+        self._which = np.zeros((N_KINDS, n_slots), dtype=np.int64)
+        self._factors = np.zeros((N_KINDS, n_slots))
+        for i, entry in enumerate(entries):
+            for cell, factor in zip(entry.cells, entry.factors, strict=True):
+                self._which[cell], self._factors[cell] = i, factor
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[self.names.index(name)])
 
     def table(self) -> np.ndarray:
         """Exponents of shape (n_kinds, n_slots)."""
-        return (self._map @ self.values).reshape(N_KINDS, self._n_slots)
+        return self._factors * self.values[self._which]
 
     def pullback(self, weight: np.ndarray) -> np.ndarray:
         """Gradient in the values, given the gradient ``weight`` in the table."""
-        return weight.ravel() @ self._map
+        return np.bincount(self._which.ravel(), (weight * self._factors).ravel(), len(self.names))
 
     def update(self, values: Mapping[str, float]) -> None:
         """Set some of the exponents.

@@ -19,9 +19,9 @@ from ...base.contributions import Contributions, entries_at, transition_names
 from ...counts import ColumnWindow, Template
 from ...counts.observations import Encoder, Observations
 from ...counts.prepared_links import PreparedLinks
-from ...counts.rows import FLOOR, KeyIndex, pair_counts, sum_rows
+from ...counts.rows import FLOOR, pair_counts, sum_rows
 from ...counts.state_weights import StateWeights
-from ...counts.storage import Storable
+from ...counts.storage import Rows, Storable
 from ...structures import Scores, Structure, TokenTransitions
 from .contributions import attribute_names, state_contributions
 from .estimates import entry_values
@@ -86,7 +86,8 @@ class FrequencyModel(Storable):
             n_slots=len(self.spelling.names) + 1,
         )
         self.exponents.update(exponents or {})
-        self.state = StateWeights([self.spelling.coef, words], self.exponents.table())
+        blocks, n_entries = [self.spelling.coef, words], self.spelling.coef.nnz + words.nnz
+        self.state = StateWeights(blocks, self.exponents.table(), n_entries)
         # Unseen words have all labels, unless their spelling has frequencies of zero.
         self._has_zeros = np.array([True, True, self.spelling.has_zeros])
         self._fit_pairs(frequency)
@@ -152,15 +153,13 @@ class FrequencyModel(Storable):
         """Logarithms of CR(y; y' | x, x') of the words seen next to each other ([2]_, eq. 13)."""
         stats = self.statistics
         template = self.templates(stats.encoder)[1]
-        keys, by_pair = pair_counts(stats.counts[template], stats.n_labels)
-        self._index = KeyIndex(keys)
-        lengths = np.diff(by_pair.indptr)
-        scores = np.log(by_pair.data)
-        scores -= np.repeat(np.log(by_pair.sum(axis=1)), lengths)
-        labels = np.divmod(by_pair.indices, stats.n_labels)[::-1]
+        self._index, rows = pair_counts(stats.counts[template], stats.n_labels)
+        keys, by_pair, by_word = self._index.keys, rows.csr(), Rows.of(stats.by_word)
+        scores = np.log(rows.data)
+        scores -= rows.repeat(np.log(rows.sums()))
+        labels = np.divmod(rows.indices, stats.n_labels)[::-1]
         for words, label in zip(keys.T, labels, strict=True):
-            words = np.repeat(words, lengths)
-            scores -= np.log(entry_values(stats.by_word, frequency, words, label))
+            scores -= np.log(entry_values(by_word, frequency, rows.repeat(words), label))
         self._pairs = _with_data(by_pair, scores)
         everything = sum_rows(by_pair, np.zeros(len(keys), dtype=np.int64), 1)
         self._label_pairs = _with_data(everything, np.log(_label_rate(everything, stats.n_labels)))

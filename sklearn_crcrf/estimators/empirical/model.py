@@ -1,13 +1,12 @@
 """Statistics of words and encoded attributes, shared by both kinds of empirical models."""
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...counts import Counts, Template
 from ...counts.observations import Encoder, Observations
 from ...counts.rows import label_counts, place_rows
 from ...counts.state_weights import FREQUENT, SELDOM, UNSEEN
-from ...counts.storage import Storable
+from ...counts.storage import Rows, Storable
 
 __all__ = ["Statistics", "spelling_keys", "word_kinds", "word_kinds_of"]
 
@@ -35,16 +34,15 @@ class Statistics(Storable):
         self.counts = counts
         self.n_labels = n_labels
         self.word = encoder.names[0]
-        self.by_word = self.words_at(0)
-        self.n_seen = self.by_word.sum(axis=1)
-        total = self.by_word.sum(axis=0)
+        by_word = self.words_at(0)
+        self.by_word, self.n_seen = by_word.csr(), by_word.sums()
+        total = np.bincount(by_word.indices, by_word.data, n_labels)
         self.label_prior = (total + 0.1) / (total.sum() + 0.1 * n_labels)
 
-    def words_at(self, offset: int) -> sp.csr_array:
-        """How often each label occurs with each word at an offset, CSR (n_words, n_labels)."""
-        keys, by_label = label_counts(self.counts[Template(((self.word, offset),))], self.n_labels)
-        inside = keys[:, 0] >= 0
-        return place_rows(by_label[inside], keys[inside, 0], len(self.encoder.lexicon))
+    def words_at(self, offset: int) -> Rows:
+        """How often each label occurs with each word at an offset, (n_words, n_labels)."""
+        index, counts = label_counts(self.counts[Template(((self.word, offset),))], self.n_labels)
+        return place_rows(counts, index, len(self.encoder.lexicon))
 
 
 def spelling_keys(spelling, word: str) -> list[tuple[tuple[tuple[str, int], ...], np.ndarray]]:

@@ -1,15 +1,17 @@
 """Unknown words as a product of experts on their spelling."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...counts import ColumnWindow, Template
 from ...counts.lexicon import Lexicon
-from ...counts.rows import KeyIndex, association, rank_rows, sum_rows
-from ...counts.storage import Storable
+from ...counts.rows import association, label_counts, stack_rows
+from ...counts.storage import Rows, Storable
+from ...counts.tables import aggregate
 from .estimates import entry_values, smooth
 
 __all__ = ["ProductSpelling"]
@@ -44,6 +46,7 @@ EXPERTS = (
     SpellingExpert("lower", 0.63),
     SpellingExpert("simple", 0.35),
 )
+SHORTER = {expert.shorter for expert in EXPERTS}
 
 
 class ProductSpelling(Storable):
@@ -77,31 +80,49 @@ class ProductSpelling(Storable):
     has_zeros = False
 
     def __init__(self, lexicon: Lexicon, counts: sp.csr_array, label_prior, strength: float):
-        seen = counts.sum(axis=1)
-        rare = np.flatnonzero((seen > 0) & (seen <= RARE))
-        counts = counts[rare]
-        base = counts.sum(axis=0) + label_prior
+        by_word = Rows.of(counts)
+        seen = by_word.sums()
+        used = by_word.repeat((seen > 0) & (seen <= RARE))
+        word = by_word.repeat(np.arange(len(seen)))[used]
+        labels, weights = by_word.indices[used], by_word.data[used]
+        base = np.bincount(labels, weights, len(label_prior)) + label_prior
         base /= base.sum()
-        blocks = [sp.csr_array(np.log(base / base.min())[None, :])]
-        self._indexes = []
-        estimates: dict[str, Any] = {}
-        for feature, _, shorter in EXPERTS:
-            column = lexicon.features.index(feature)
-            keys, first, which = rank_rows(lexicon.spelling[rare][:, [column]])
-            grouped = sum_rows(counts, which, len(keys))
-            if shorter is None:
-                prior = base[grouped.indices]
-            else:
-                shorter_of_word, of_shorter, estimate = estimates[shorter]
-                row = np.repeat(shorter_of_word[first], np.diff(grouped.indptr))
-                prior = entry_values(of_shorter, estimate, row, grouped.indices)
-            blocks.append(association(grouped, prior, strength))
-            self._indexes.append(KeyIndex(keys))
-            estimates[feature] = which, grouped, smooth(grouped, prior, strength)
+        spelled, n = lexicon.spelling[word], len(EXPERTS)
+        number = np.repeat(np.arange(n, dtype=np.int32), len(word))
+        columns = [number, spelled.T.ravel(), np.tile(labels, n)]
+        table = aggregate(columns, np.tile(weights, n), len(number))
+        index, rates = label_counts(table, len(base))
+        self._set_keys(index.keys, 1 + spelled.max(axis=0, initial=-1))
+        prior, rows = base[rates.indices], self.rows(spelled)[:, 1:] - 1
+        estimate, total = np.empty_like(prior), rates.repeat(rates.sums())
+        lengths = rates.lengths
+        for k, (feature, _, shorter) in enumerate(EXPERTS):
+            if shorter is None and feature not in SHORTER:
+                continue
+            begin, end = self._starts[k : k + 2] - 1
+            entries = slice(*rates.indptr[[begin, end]])
+            if shorter is not None:
+                of_row = np.empty(end - begin, dtype=np.int32)
+                of_row[rows[:, k] - begin] = rows[:, self.features.index(shorter)]
+                of_entry = of_row.repeat(lengths[begin:end])
+                labels = rates.indices[entries]
+                prior[entries] = entry_values(rates, estimate, of_entry, labels)
+            given = rates.data[entries], total[entries], prior[entries]
+            estimate[entries] = smooth(*given, strength)
+        of_labels = np.log(base / base.min())
+        likelier = np.flatnonzero(of_labels)
+        first = Rows(of_labels[likelier], likelier, np.array([0, len(likelier)]), (1, len(base)))
+        blocks = [first, association(rates, prior, strength)]
         self.names = ["label", *self.features]
         self.exponents = np.array([1.0, *(expert.exponent for expert in EXPERTS)])
-        self.coef = sp.vstack(blocks, format="csr")
-        self._starts = np.cumsum([b.shape[0] for b in blocks])
+        self.coef = stack_rows(blocks, sum(len(block.data) for block in blocks))[0]
+
+    def _set_keys(self, keys: np.ndarray, sizes: np.ndarray) -> None:
+        """Set where symbols have rows, from the feature and symbol of each row after the first."""
+        self._starts = 1 + np.searchsorted(keys[:, 0], np.arange(len(sizes) + 1))
+        self._places = np.append(0, np.cumsum(sizes)).astype(np.int32)
+        self._rows = np.full(self._places[-1] + 1, -1, dtype=np.int32)
+        self._rows[self._places[keys[:, 0]] + keys[:, 1]] = np.arange(1, len(keys) + 1)
 
     def rows(self, spelling: np.ndarray) -> np.ndarray:
         """Rows of ``coef`` for words with these spelling ids.
@@ -115,17 +136,17 @@ class ProductSpelling(Storable):
         ndarray of shape (n_words, n_slots), int32
             -1 where a slot has no row for a word.
         """
-        rows = np.zeros((len(spelling), len(self.names)), dtype=np.int32)
-        for j, (index, start) in enumerate(zip(self._indexes, self._starts[:-1], strict=True)):
-            found = index.rows([spelling[:, j]])
-            rows[:, j + 1] = np.where(found < 0, -1, found + start)
+        rows = np.zeros((len(spelling), len(self.features) + 1), dtype=np.int32)
+        known = (spelling >= 0) & (spelling < np.diff(self._places))
+        rows[:, 1:] = self._rows[np.where(known, spelling + self._places[:-1], -1)]
         return rows
 
     def attribute_keys(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
         """For each slot: its features, and the symbol ids of its rows, (n_rows, n_features)."""
-        label = (), np.empty((1, 0), dtype=np.int32)
-        features = [(feature,) for feature in self.names[1:]]
-        return [label, *zip(features, (index.keys for index in self._indexes), strict=True)]
+        tables = (self._rows[begin:end] for begin, end in pairwise(self._places))
+        keys = [np.flatnonzero(table >= 0).astype(np.int32)[:, None] for table in tables]
+        names = [(feature,) for feature in self.features]
+        return [((), np.empty((1, 0), dtype=np.int32)), *zip(names, keys, strict=True)]
 
     def fit_pairs(self, lexicon: Lexicon, words: np.ndarray, counts: sp.csr_array) -> None:
         """Store an empty row: this model has no estimates for pairs of words."""

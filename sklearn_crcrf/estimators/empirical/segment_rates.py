@@ -10,7 +10,8 @@ from ...base.contributions import Contributions
 from ...counts import BOUNDARY, ColumnWindow, Counts, Table, Template
 from ...counts.observations import Encoder
 from ...counts.rows import KeyIndex, label_counts, rows_at
-from ...counts.storage import Storable
+from ...counts.storage import Rows, Storable
+from ...counts.tables import aggregate
 from ...data.ragged import SequenceArray, locate
 from ...labels.encoding import encode_labels
 from ...labels.segments.roles import Roles, roles_of
@@ -142,10 +143,10 @@ class SegmentRates(Storable):
         strength = STRENGTH * strength
         self._slots, spelled, seen = [], [sp.csr_array((0, len(roles.types)))], [np.empty(0)]
         for template in segment_templates(word):
-            keys, by_type = _segment_counts(counts[template], template, roles)
-            self._slots.append((template, KeyIndex(keys)))
-            seen.append(-np.log1p(by_type.sum(axis=1) / strength))
-            spelled.append(by_type[:, :-1] / strength)
+            index, by_type = _segment_counts(counts[template], template, roles)
+            self._slots.append((template, index))
+            seen.append(-np.log1p(by_type.sums() / strength))
+            spelled.append(by_type.csr()[:, :-1] / strength)
         self.seen, self.spelled = np.concatenate(seen), sp.vstack(spelled, format="csr")
         self._starts = np.cumsum([0, *(len(index) for _, index in self._slots[:-1])])
 
@@ -248,15 +249,13 @@ def _probabilities(structure: SemiMarkovChain, scores: Scores) -> np.ndarray:
     return np.minimum(layout.split(gradient.own)[1], 1.0)
 
 
-def _segment_counts(
-    table: Table, template: Template, roles: Roles
-) -> tuple[np.ndarray, sp.csr_array]:
+def _segment_counts(table: Table, template: Template, roles: Roles) -> tuple[KeyIndex, Rows]:
     """The different symbols of runs, and how often each is a segment of each type, or of none.
 
     Returns
     -------
-    keys : ndarray of shape (n_keys, n_symbols)
-    counts : CSR of shape (n_keys, n_types + 1)
+    index : KeyIndex
+    counts : Rows of shape (n_keys, n_types + 1)
     """
     n_symbols, n_types = len(template.symbols), len(roles.types)
     inside = table.events[:, n_symbols] != BOUNDARY
@@ -270,11 +269,8 @@ def _segment_counts(
     goes_on = np.pad(roles.continues(), ((0, 0), (0, 1)))  # the last column is for the BOUNDARY
     is_segment &= ~goes_on[labels[:, -2], labels[:, -1]]
     types = np.where(is_segment, kind, n_types).astype(np.int32)
-    keys, counts = label_counts(
-        Table(np.column_stack([events[:, :n_symbols], types]), weights), n_types + 1
-    )
-    counts.sum_duplicates()
-    return keys, counts
+    table = aggregate([*events[:, :n_symbols].T, types], weights, len(weights))
+    return label_counts(table, n_types + 1)
 
 
 def _spelling(roles: Roles, length: int) -> Iterable[np.ndarray]:

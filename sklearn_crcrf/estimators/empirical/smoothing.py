@@ -19,6 +19,7 @@ from ...counts.rows import (
     stack_rows,
 )
 from ...counts.state_weights import StateWeights
+from ...counts.storage import Rows
 from ...counts.tables import cut
 from ...counts.triangles import TRIANGLES
 from ...utils.memory import release_freed_memory
@@ -93,13 +94,13 @@ class Smoothing:
 
     def state_weights(self, exponents: np.ndarray) -> tuple[StateWeights, list[Any]]:
         """The weights of spelling and words, and of contexts, and the index of each context."""
-        counts = self._statistics.counts
-        of_words = [self.spelling.coef, self._of_words()]
-        n_entries = [block.nnz for block in of_words]
-        n_entries += [len(counts[expert.template].weights) for expert in self._contexts]
+        stats = self._statistics
+        of_words = [Rows.of(self.spelling.coef), self._of_words()]
+        n_entries = [len(block.data) for block in of_words]
+        n_entries += [len(stats.counts[expert.template].weights) for expert in self._contexts]
         indices: list[Any] = []
 
-        def of_context(expert: ContextExpert) -> sp.csr_array:
+        def of_context(expert: ContextExpert) -> Rows:
             self._release()
             index, counts, prior = self._estimate(expert.template, expert.broader)
             indices.append((expert.template, index))
@@ -108,46 +109,45 @@ class Smoothing:
         blocks = chain(of_words, map(of_context, self._contexts))  # made one by one
         return StateWeights(blocks, exponents, sum(n_entries)), indices
 
-    def _of_words(self) -> sp.csr_array:
+    def _of_words(self) -> Rows:
         """Weights of words relative to their spelling."""
         stats, strength = self._statistics, WORD_STRENGTH * self._strength
-        unseen = self._probability_unseen()
-        words = KeyIndex(np.arange(stats.by_word.shape[0], dtype=np.int32)[:, None])
-        probability = smooth(stats.by_word, unseen, strength)
-        this_word = Template(((stats.word, 0),))
-        self._estimates[this_word] = Estimate(words, stats.by_word, probability)
-        return association(stats.by_word, unseen, strength)
+        unseen, by_word = self._probability_unseen(), Rows.of(stats.by_word)
+        words = KeyIndex(np.arange(by_word.shape[0], dtype=np.int32)[:, None])
+        total = by_word.repeat(stats.n_seen)
+        probability = smooth(by_word.data, total, unseen, strength)
+        self._estimates[Template(((stats.word, 0),))] = Estimate(words, by_word, probability)
+        return association(by_word, unseen, strength)
 
     def _estimate(
         self, template: Template, broader: Template | None
-    ) -> tuple[KeyIndex, sp.csr_array, np.ndarray]:
+    ) -> tuple[KeyIndex, Rows, np.ndarray]:
         """The index and the label counts of a template, and the prior of each count.
 
         The prior is the estimate of a broader template, or the label distribution. The estimate
         is kept if it is a prior itself.
         """
         stats = self._statistics
-        keys, counts = label_counts(stats.counts[template], stats.n_labels)
-        index = KeyIndex(keys)
+        index, counts = label_counts(stats.counts[template], stats.n_labels)
         if broader is None:
             prior = stats.label_prior[counts.indices]
         else:
+            events = stats.counts[template].events[counts.indptr[:-1]]
             shared = [template.symbols.index(symbol) for symbol in broader.symbols]
-            symbols = np.repeat(keys[:, shared], np.diff(counts.indptr), axis=0)
-            prior = self._estimates[broader].at(list(symbols.T), counts.indices)
+            prior = self._estimates[broader].at([events[:, k] for k in shared], counts)
         if template in self._priors:
-            probability = smooth(counts, prior, CONTEXT_STRENGTH * self._strength)
+            total, strength = counts.repeat(counts.sums()), CONTEXT_STRENGTH * self._strength
+            probability = smooth(counts.data, total, prior, strength)
             self._estimates[template] = Estimate(index, counts, probability)
         return index, counts, prior
 
     def attribute_weights(self) -> sp.csr_array:
         """The weights of the columns of X, CSR of shape (n_attributes, n_labels)."""
         stats = self._statistics
-        keys, counts = label_counts(stats.counts[ATTRIBUTES], stats.n_labels)
-        weights = association(
-            counts, stats.label_prior[counts.indices], CONTEXT_STRENGTH * self._strength
-        )
-        return place_rows(weights, keys[:, 0], stats.encoder.n_weighted)
+        index, counts = label_counts(stats.counts[ATTRIBUTES], stats.n_labels)
+        prior = stats.label_prior[counts.indices]
+        weights = association(counts, prior, CONTEXT_STRENGTH * self._strength)
+        return place_rows(weights, index, stats.encoder.n_weighted).csr()
 
     def attribute_exponent(self) -> float:
         """The default exponent of attributes: smaller, the more of them a token has.
@@ -163,12 +163,12 @@ class Smoothing:
     def _probability_unseen(self) -> np.ndarray:
         """P(y | spelling of w) for each entry (w, y) of the counts by word."""
         by_word, spelling = self._statistics.by_word, self.spelling
-        rows = spelling.rows(self._statistics.encoder.lexicon.spelling)
-        weights = StateWeights([spelling.coef], spelling.exponents[None, :])
+        spelled = self._statistics.encoder.lexicon.spelling
+        weights = StateWeights.of_one(spelling.coef, spelling.exponents[None, :])
         values = np.empty(by_word.nnz)
         step = max(1, BLOCK // by_word.shape[1])
-        for start in range(0, len(rows), step):
-            block = rows[start : start + step]
+        for start in range(0, len(spelled), step):
+            block = spelling.rows(spelled[start : start + step])
             scores = weights.scores(block, np.zeros(len(block), dtype=np.int8))
             np.exp(scores - scores.max(axis=1, keepdims=True), out=scores)
             scores /= scores.sum(axis=1, keepdims=True)
@@ -191,7 +191,7 @@ class Smoothing:
         stats, indices = self._statistics, [self._index_of(expert) for expert in self._edges]
         rate, n_pairs = np.exp(inner), stats.n_labels**2
         gains = (self._gains_of(expert, rate) for expert in self._edges)
-        blocks = chain(*gains, [sp.csr_array((0, n_pairs))])
+        blocks = chain(*gains, [Rows.empty(n_pairs)])
         n_entries = sum(_n_links(stats.counts[expert.template]) for expert in self._edges)
         weights, _ = stack_rows(blocks, n_entries)
         return weights, indices
@@ -202,21 +202,20 @@ class Smoothing:
         events = self._statistics.counts[expert.template].events
         return expert.template, KeyIndex(events[events[:, -2] != BOUNDARY, :-2])
 
-    def _gains_of(self, expert: EdgeExpert, rate: np.ndarray) -> Iterator[sp.csr_array]:
+    def _gains_of(self, expert: EdgeExpert, rate: np.ndarray) -> Iterator[Rows]:
         """Weights of one expert relative to its prior, some rows at a time."""
         stats = self._statistics
         self._release()
         for part in cut(stats.counts[expert.template], len(expert.template.symbols), EVENTS):
-            keys, counts = pair_counts(part, stats.n_labels)
-            labels = np.divmod(counts.indices, stats.n_labels)[::-1]
-            symbols = np.repeat(keys, np.diff(counts.indptr), axis=0)
+            index, counts = pair_counts(part, stats.n_labels)
+            labels, keys = np.divmod(counts.indices, stats.n_labels)[::-1], index.keys
             prior = rate[labels]
             pairs = zip([expert.before, expert.here], labels, strict=True)
             for (template, position), label in pairs:
-                prior *= self._estimates[template].at([symbols[:, position]], label)
+                wanted = counts._replace(indices=label)
+                prior *= self._estimates[template].at([keys[:, position]], wanted)
             gains = association(counts, prior, expert.strength * self._strength)
-            gains.data *= expert.exponent
-            yield gains
+            yield gains._replace(data=np.multiply(gains.data, expert.exponent, out=gains.data))
 
     def _release(self) -> None:
         """Return the memory of intermediate results to the system, if that is worth the time."""

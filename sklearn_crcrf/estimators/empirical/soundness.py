@@ -179,9 +179,9 @@ def _statistics_requirements(
 
 def _exponents_requirements(exponents: Exponents, n_slots: int) -> Iterator[Requirement]:
     n = len(exponents.names)
-    yield Fact("_n_slots", exponents._n_slots == n_slots, f"must be {n_slots}")
     yield Array("values", exponents.values, (n,))
-    yield from sparse("_map", exponents._map, (N_KINDS * n_slots, n))
+    yield indices("_which", exponents._which, (N_KINDS, n_slots), n)
+    yield Array("_factors", exponents._factors, (N_KINDS, n_slots))
 
 
 @singledispatch
@@ -194,16 +194,18 @@ def spelling_requirements(spelling: Any, lexicon: Lexicon, n_labels: int) -> Ite
 def _(spelling: ProductSpelling, lexicon: Lexicon, n_labels: int) -> Iterator[Requirement]:
     has_same = [*lexicon.features] == spelling.names[1:]
     yield Fact("names", has_same, "must be the features of the lexicon")
-    n_slots = len(spelling.names)
-    fits = n_slots == len(spelling._indexes) + 1 == len(lexicon.features) + 1
-    yield Fact("names", fits, f"must be {len(lexicon.features) + 1}")
-    yield Array("exponents", spelling.exponents, (n_slots,))
-    sizes = [1]
-    for i, (index, known) in enumerate(zip(spelling._indexes, lexicon._spellings, strict=True)):
-        yield from below(f"_indexes[{i}]", index_requirements(index, [len(known)]))
-        sizes.append(len(index))
-    starts = np.cumsum(sizes)
-    yield indices("_starts", spelling._starts, starts.shape, 2**63)
+    sizes = [len(known) for known in lexicon._spellings]
+    yield Array("exponents", spelling.exponents, (len(sizes) + 1,))
+    yield indices("_places", spelling._places, (len(sizes) + 1,), sum(sizes) + 1)
+    given = np.diff(spelling._places)
+    fits = spelling._places[0] == 0 and bool((given >= 0).all() and (given <= sizes).all())
+    yield Fact("_places", fits, f"must rise by no more than {sizes}")
+    rows = spelling._rows
+    yield indices("_rows", rows, (int(spelling._places[-1]) + 1,), 2**31, -1)
+    known = np.flatnonzero(rows >= 0)
+    in_order = np.array_equal(rows[known], np.arange(1, len(known) + 1)) and rows[-1] == -1
+    yield Fact("_rows", in_order, "must rise by 1 where they are not -1")
+    starts = 1 + np.searchsorted(known, spelling._places)
     yield Fact("_starts", np.array_equal(spelling._starts, starts), f"must be {starts}")
     yield from sparse("coef", spelling.coef, (int(starts[-1]), n_labels))
 

@@ -3,16 +3,15 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...base.contributions import Contributions, entries_at
 from ...counts import Table
-from ...counts.rows import KeyIndex, association, short_ids
-from ...counts.storage import Storable
+from ...counts.rows import KeyIndex, association
+from ...counts.storage import Rows, Storable
 from ...counts.tables import aggregate
 from ...counts.triangles import PER_TRIANGLE, arranged, link_codes
 from ...structures import Structure, TriangleGraph
-from ...structures.graph.chordal import ChordalUnits
+from ...structures.chordal import ChordalUnits
 
 __all__ = ["TriangleRates", "exact_units"]
 
@@ -88,11 +87,8 @@ class TriangleRates(Storable):
         prior /= np.einsum("kab,kab->k", to_b, from_a @ bc.mT)[kind]
         columns = (a.astype(np.int64) * n + b) * n + c
         indptr = np.append(starts, len(weights))
-        self.coef = association(
-            short_ids(sp.csr_array((weights, columns, indptr), shape=(len(codes), n**3))),
-            prior,
-            STRENGTH * strength,
-        )
+        rows = Rows(weights, columns, indptr, (len(codes), n**3))
+        self.coef = association(rows, prior, STRENGTH * strength).csr()
 
     def on(self, graph: Any, types: np.ndarray | None) -> TriangleGraph:
         """The graph with the triangles of its chordal units whose kinds were counted.

@@ -51,17 +51,17 @@ class TypeRates(Storable):
         strength: float,
     ):
         n_labels = len(label_prior)
-        keys, counts = pair_counts(pairs, n_labels)
-        kind = np.repeat(np.arange(len(keys)), np.diff(counts.indptr))
+        index, counts = pair_counts(pairs, n_labels)
+        kind = counts.repeat(np.arange(len(index)))
         current, previous = np.divmod(counts.indices, n_labels)
         prior = rate[previous, current]
         for labels in (previous, current):
-            by_label = np.zeros((len(keys), n_labels))
+            by_label = np.zeros((len(index), n_labels))
             np.add.at(by_label, (kind, labels), counts.data)
             by_label = (by_label + label_prior) / (by_label.sum(axis=1, keepdims=True) + 1.0)
             prior = prior * by_label[kind, labels]
         gains = association(counts, prior, STRENGTH * strength)
-        self.coef = place_rows(gains, keys[:, 0], n_types)
+        self.coef = place_rows(gains, index, n_types).csr()
 
     def gains(self, types: np.ndarray) -> sp.csr_array:
         """The rows of ``coef`` of these types, empty rows for types below 0."""
