@@ -11,7 +11,7 @@ from ...counts.storage import Rows, Storable
 from ...counts.tables import aggregate
 from ...counts.triangles import PER_TRIANGLE, arranged, link_codes
 from ...structures import Structure, TriangleGraph
-from ...structures.chordal import ChordalUnits
+from ...structures.graph.chordal import ChordalUnits
 
 __all__ = ["TriangleRates", "exact_units"]
 
