@@ -1,6 +1,6 @@
 """Base of the classifiers whose scores are linear in the attributes of tokens."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -110,10 +110,6 @@ class LinearChainClassifier(LinearClassifier):
     sets ``edge_coef_`` beside the weights of every linear classifier.
     """
 
-    edge_columns: Collection[str | int] = ()
-    constraints: Any = None
-    class_weight: Any = None
-
     @property
     def edge_attribute_names_(self) -> np.ndarray:
         """The attribute of each table of ``edge_coef_``."""
@@ -196,7 +192,7 @@ class LinearChainClassifier(LinearClassifier):
             encoder = copy(self._encoder)
             classes = _all_classes(self.classes_, sequences.y, classes)
         else:
-            encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
+            encoder = AttributeEncoder(self.min_freq, self.dtype, getattr(self, "edge_columns", ()))
             if kept_labels is not None:
                 classes = _all_classes(kept_labels, sequences.y, classes)
         self._encoder: AttributeEncoder = encoder
@@ -205,8 +201,8 @@ class LinearChainClassifier(LinearClassifier):
         self.attribute_names_ = self._encoder.names
         classes, ids, allowed = encode_partial_labels(sequences.y, classes)
         self.classes_: np.ndarray = classes
-        weights = weights * label_weights(self.class_weight, self.classes_, ids)
-        self._constraints = as_constraints(self.constraints, self.classes_)
+        weights = weights * label_weights(getattr(self, "class_weight", None), self.classes_, ids)
+        self._constraints = as_constraints(getattr(self, "constraints", None), self.classes_)
         structure = self._training_structure(sequences.X, structure)
         corpus = Corpus(attributes, ids, structure, sequence_weights(weights, offsets), allowed)
         check_possible(corpus, self._constraints)
