@@ -81,8 +81,7 @@ class PerToken(SequenceTransformer):
         """
         rows, _, labels, params = self._training(X, y, params)
         transformer = clone(self.transformer)
-        with config_context(transform_output="default"):
-            transformer.fit(rows, labels, **params)
+        _applied(transformer.fit, rows, labels, **params)
         self._store(transformer, rows)
         return self
 
@@ -105,11 +104,10 @@ class PerToken(SequenceTransformer):
         """
         rows, sequences, labels, params = self._training(X, y, params)
         transformer = clone(self.transformer)
-        with config_context(transform_output="default"):
-            if hasattr(transformer, "fit_transform"):
-                result = transformer.fit_transform(rows, labels, **params)
-            else:
-                result = transformer.fit(rows, labels, **params).transform(rows)
+        if hasattr(transformer, "fit_transform"):
+            result = _applied(transformer.fit_transform, rows, labels, **params)
+        else:
+            result = _applied(_applied(transformer.fit, rows, labels, **params).transform, rows)
         self._store(transformer, rows)
         return self._made(result, sequences, X)
 
@@ -129,7 +127,7 @@ class PerToken(SequenceTransformer):
         Raises
         ------
         ValueError
-            If the transformer returns more or fewer rows than tokens.
+            If the transformer returns more or fewer rows than tokens, or takes no such tokens.
         """
         check_fitted(self)
         rows, sequences = self._rows(X, self.transformer_)
@@ -137,9 +135,7 @@ class PerToken(SequenceTransformer):
             rows = rows.reindex(columns=self._columns)
         if rows.shape[0] == 0:
             raise ValueError("X has no tokens: at least one sequence must not be empty")
-        with config_context(transform_output="default"):
-            result = self.transformer_.transform(rows)
-        return self._made(result, sequences, X)
+        return self._made(_applied(self.transformer_.transform, rows), sequences, X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Names of the output columns.
@@ -250,6 +246,19 @@ def _takes_tokens(transformer: Any) -> bool:
     return hasattr(transformer, "__sklearn_tags__") and not (
         get_tags(transformer).input_tags.two_d_array
     )
+
+
+def _applied(method: Any, rows: Any, *labels: Any, **params: Any) -> Any:
+    """What a method of the transformer makes of the rows."""
+    with config_context(transform_output="default"):
+        try:
+            return method(rows, *labels, **params)
+        except (AttributeError, TypeError) as error:
+            kind = type(rows[0] if isinstance(rows, np.ndarray) else rows).__name__
+            raise ValueError(
+                f"{type(method.__self__).__name__} cannot take X, which has tokens of type "
+                f"{kind}: {error}"
+            ) from error
 
 
 def _of_tokens(value: Any, sequences: SequenceArray, order: np.ndarray | None) -> Any:

@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
@@ -119,3 +119,12 @@ def test_names_that_a_transformer_lacks():
     fitted = PerToken(FunctionTransformer()).fit(ROWS)
     with pytest.raises(AttributeError, match="FunctionTransformer does not name its columns"):
         fitted.get_feature_names_out()
+
+
+@pytest.mark.parametrize("transformer", [DictVectorizer(), FeatureHasher()])
+def test_a_transformer_of_dicts_refuses_words(transformer):
+    fitted = PerToken(transformer).fit([[{"w": "the"}]])
+    with pytest.raises(ValueError, match=r"cannot take X, which has tokens of type str: .*items"):
+        fitted.transform([["the"]])
+    with pytest.raises(ValueError, match="cannot take X, which has tokens of type str"):
+        PerToken(transformer).fit_transform([["the"]])
