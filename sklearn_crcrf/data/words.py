@@ -16,7 +16,7 @@ __all__ = ["Words", "find_words", "words_of"]
 VALUE = re.compile(r"(True|False|None|nan|[-+]?inf|)|[\W\d_]*\d[\W\d_]*(e[-+]?\d+)?", re.IGNORECASE)
 CODE = re.compile(r".*\d")
 # Number of symbols of a column that are looked at, and the least share of them that are words.
-SAMPLE, SHARE = 1000, 0.1
+SAMPLE, SHARE = 200, 0.1
 # From this number of tokens on, codes that are all different are names of the tokens.
 MANY = 100
 # The share of steps by one from which on the last numbers in symbols count the tokens.
