@@ -27,7 +27,7 @@ from _campaign import Campaign, Outcome, Wrong, show_error, show_inputs
 from _crashes import crash, is_from_elsewhere, is_raised, is_sanitized, place_of, reported, stack
 from _report import DEFECTS, Judgement, Report, write_table
 
-UNLIMITED = 1 << 62
+UNLIMITED, FOREVER = 1 << 62, float("inf")
 END = b"end\n"
 PR_SET_PDEATHSIG = 1  # of Linux: a process ends with the one that started it
 GIBIBYTES = 4
@@ -75,22 +75,17 @@ def _options(
 ) -> argparse.Namespace:
     names = [campaign.name for campaign in campaigns]
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(names)}; default all")
-    parser.add_argument("--n", type=int, help="number of inputs of each campaign")
-    parser.add_argument("--start", type=int, default=0, help="number of the first input")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="runs with different seeds can be combined"
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), help="number of processes at a time"
-    )
-    parser.add_argument("--minutes", type=float, help="time for all campaigns together")
-    parser.add_argument("--limit", type=float, help="seconds that an input may take")
-    parser.add_argument(
-        "--only", type=int, metavar="NUMBER", help="repeat this input, with its output shown"
-    )
-    parser.add_argument("--output", type=Path, help="write the report as JSON")
-    parser.add_argument("--table", action="store_true", help="write the table in README.md")
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help=f"{', '.join(names)}; default all")
+    add("--n", type=int, help="number of inputs of each campaign")
+    add("--start", type=int, default=0, help="number of the first input")
+    add("--seed", type=int, default=0, help="runs with different seeds can be combined")
+    add("--jobs", type=int, default=os.cpu_count(), help="number of processes at a time")
+    add("--minutes", type=float, default=FOREVER, help="time for all campaigns together")
+    add("--limit", type=float, help="seconds that an input may take")
+    add("--only", type=int, metavar="NUMBER", help="repeat this input, with its output shown")
+    add("--output", type=Path, help="write the report as JSON")
+    add("--table", action="store_true", help="write the table in README.md")
     options = parser.parse_args(argv)
     unknown = set(options.names) - set(names)
     if not names:
@@ -98,14 +93,12 @@ def _options(
     if unknown:
         parser.error(f"no campaign is called {', '.join(sorted(unknown))}")
     options.names = options.names or names
-    options.is_timed = options.minutes is not None
-    options.minutes = options.minutes if options.is_timed else float("inf")
     return options
 
 
 def _run(campaign: Campaign, options: argparse.Namespace, seconds: float) -> Report:
     report = Report(campaign.name, options.seed, options.start)
-    n = options.n or (UNLIMITED if options.is_timed else campaign.n)
+    n = options.n or (UNLIMITED if options.minutes < FOREVER else campaign.n)
     numbers = range(options.start, options.start + n)
     begin = time.monotonic()
     try:

@@ -13,9 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -152,7 +152,7 @@ def test_files() -> list[str]:
     return [str(path) for path in found if path.parts[1] not in left_out]
 
 
-def run_tests(build: Build, sets: Sequence[str], number: int) -> str:
+def run_tests(sets: Sequence[str], build: Build, rng: Random, number: int) -> str:
     """Run a test file; exceptions that a kernel ignores are errors."""
     path, instructions = test_files()[number // len(sets)], sets[number % len(sets)]
     show(path, instructions)
@@ -163,7 +163,7 @@ def run_tests(build: Build, sets: Sequence[str], number: int) -> str:
     return f"passed with {instructions}"
 
 
-def run_campaign(build: Build, program: Sequence[str], rng: Random, number: int) -> str:
+def run_campaign(program: Sequence[str], build: Build, rng: Random, number: int) -> str:
     """Some inputs of other campaigns."""
     instructions, seed = SETS[number % len(SETS)], rng.randrange(2**31)
     numbers = {"--seed": seed, "--n": N_INPUTS, "--jobs": 1, "--limit": 300}
@@ -182,31 +182,18 @@ def judge(result: Result) -> None:
         raise Wrong(f"exit status {result.status}", result.output[-4000:])
 
 
-def on_tests(name: str, build: Build, sets: Sequence[str]) -> Campaign:
-    """The whole test suite with a build, once with each of the instruction sets."""
-
-    def one(rng: Random, number: int) -> str:
-        return run_tests(build, sets, number)
-
-    n = len(sets) * len(test_files())
-    return Campaign(name, one, prepare=build.make, n=n, limit=HOUR)
-
-
-def on_campaign(name: str, build: Build, program: Sequence[str], n: int) -> Campaign:
-    """Other campaigns with a build."""
-
-    def one(rng: Random, number: int) -> str:
-        return run_campaign(build, program, rng, number)
-
-    return Campaign(name, one, prepare=build.make, n=n, limit=HOUR)
+def on(build: Build, name: str, one: Callable, n: int) -> Campaign:
+    """A campaign with a build."""
+    return Campaign(name, partial(one, build), prepare=build.make, n=n, limit=HOUR)
 
 
 RUN = "campaigns/run.py"
 INPUTS = RUN, "classifiers", "replaced", "transformers", "metrics", "models", "taggers", "folders"
 
+N_TESTS = len(test_files())
 CAMPAIGNS = [
-    on_tests("tests", ADDRESSES, SETS),
-    on_tests("bounds", BOUNDS, SETS[-1:]),
-    on_campaign("sanitized inputs", ADDRESSES, INPUTS, 100),
-    on_campaign("sanitized threads", THREADS, [RUN, "threads"], 10),
+    on(ADDRESSES, "tests", partial(run_tests, SETS), len(SETS) * N_TESTS),
+    on(BOUNDS, "bounds", partial(run_tests, SETS[-1:]), N_TESTS),
+    on(ADDRESSES, "sanitized inputs", partial(run_campaign, INPUTS), 100),
+    on(THREADS, "sanitized threads", partial(run_campaign, [RUN, "threads"]), 10),
 ]
