@@ -8,8 +8,8 @@ import numpy as np
 
 from .._kernels.sizes import problem_of_nesting
 from ..utils.names import shown
+from ..utils.spelling import marked, spelling_feature
 from .content import Content
-from .spelling import spelling_feature
 
 __all__ = ["Column", "Columns", "Step", "attributes_of", "read_columns", "reader_of", "step_of"]
 
@@ -178,10 +178,11 @@ def _spelling_step(column: str, features: list[str]) -> Step:
 
     def add(columns: Columns) -> Columns:
         words = columns[column]
-        made: Columns = {
-            name: [None if word is None else function(word) for word in words]
-            for name, function in functions.items()
-        }
+        spelled = [word or "" for word in words]
+        lower, made = marked(spelled), {}
+        for name, function in functions.items():
+            symbols = zip(words, function(spelled, lower), strict=True)
+            made[name] = [None if word is None else symbol for word, symbol in symbols]
         return columns | made
 
     return add

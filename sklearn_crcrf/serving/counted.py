@@ -8,12 +8,26 @@ import numpy as np
 
 from .._kernels._counted_scores import CountedScores, edges_are_sound
 from .._kernels.vectorized import tagging
+from ..utils.spelling import marked, spelling_feature
 from .columns import Columns, reader_of
 from .content import Content
 from .packing import packed_rows
-from .spelling import FEATURES, spell
 
-__all__ = ["counted_tagger"]
+__all__ = ["FEATURES", "counted_tagger"]
+
+FEATURES = (
+    *(f"suffix{k}" for k in range(1, 6)),
+    "prefix1",
+    "prefix3",
+    "prefix4",
+    "shape",
+    "long_shape",
+    "lower",
+    "simple",
+)
+"""The spelling features of words, in the order of the kernel."""
+
+SPELLING = [*map(spelling_feature, FEATURES)]
 
 N_FLAGS = 2**11
 N_KINDS = 3
@@ -95,6 +109,13 @@ def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None
     elif others:
         raise ValueError("the setting 'input' is missing")
     return tagging.CountedTagger(chain, scores, labels), read
+
+
+def spell(word: str) -> list[str]:
+    """The symbols of ``FEATURES`` of a word."""
+    words = [word]
+    lower = marked(words)
+    return [feature(words, lower)[0] for feature in SPELLING]
 
 
 def _symbols_of(columns: Columns, names: list[str]) -> list:

@@ -15,14 +15,9 @@ from sklearn_crcrf.feature_extraction import (
     WordClusters,
     text_features,
 )
-from sklearn_crcrf.feature_extraction.spelling import (
-    DEFAULT_FEATURES,
-    SIMPLE_FEATURES,
-    spelling_table,
-)
+from sklearn_crcrf.feature_extraction.spelling import SIMPLE_FEATURES
 from sklearn_crcrf.serving import load_tagger
 from sklearn_crcrf.serving.columns import read_columns, step_of
-from sklearn_crcrf.serving.spelling import spelling_feature
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -148,10 +143,3 @@ def test_steps_of_damaged_files():
             step_of(settings)
     with pytest.raises(TypeError, match="tokens must be a list"):
         read_columns("abc", ["token"])
-
-
-def test_spelling_is_that_of_feature_extraction():
-    features = *DEFAULT_FEATURES, *SIMPLE_FEATURES, "long_shape", "simple", "prefix7", "suffix9"
-    table = spelling_table(WORDS, features)
-    for feature in features:
-        assert [*map(spelling_feature(feature), WORDS)] == table.column(feature).tolist()

@@ -11,7 +11,7 @@ from sklearn_crcrf.base.classifier import BaseSequenceClassifier
 from sklearn_crcrf.feature_extraction.spelling import spelling_table
 from sklearn_crcrf.serving import Tagger, load_tagger
 from sklearn_crcrf.serving.content import Content
-from sklearn_crcrf.serving.spelling import FEATURES, spell
+from sklearn_crcrf.serving.counted import FEATURES, spell
 
 ODD = [
     *("", "^", "-", "--", "a-", "-a", "É", "ÉTÉ", "straße", "İstanbul", "ǅ", "e\u0301", "日本"),

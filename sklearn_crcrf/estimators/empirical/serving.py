@@ -10,11 +10,11 @@ from ...counts.lexicon import UNKNOWN
 from ...counts.rows import KeyIndex
 from ...counts.tabulator import MOST_KEYS
 from ...data.csr import csr_arrays
-from ...feature_extraction.spelling import SIMPLE_FEATURES
 from ...serving import Tagger
 from ...serving.content import Content, string_arrays
+from ...serving.counted import FEATURES
 from ...serving.packing import pack_rows
-from ...serving.spelling import FEATURES
+from ...utils.spelling import SIMPLE
 from .model import word_kinds_of
 from .product_spelling import ProductSpelling
 from .smoothed import SmoothedModel
@@ -138,11 +138,10 @@ def _words(model: SmoothedModel, encoder, places: "_Places") -> dict[str, np.nda
         ids = np.full((len(known), len(FEATURES)), UNKNOWN)
         ids[:, j] = np.arange(len(known))
         symbol_rows.append(model.spelling.rows(ids)[:, j + 1])
-    flags = np.full(2 ** len(SIMPLE_FEATURES), UNKNOWN, dtype=np.int32)
-    names = [name.removeprefix("simple:") for name in SIMPLE_FEATURES]
+    flags = np.full(2 ** len(SIMPLE), UNKNOWN, dtype=np.int32)
     for i, symbol in enumerate(symbols[-1]):
         held = [] if symbol == "none" else symbol.split("+")
-        flags[sum(1 << names.index(name) for name in held)] = i
+        flags[sum(1 << SIMPLE.index(name) for name in held)] = i
     for k, name in enumerate(encoder.names[1:], 1):
         arrays |= string_arrays(f"column{k}", encoder.symbols(name))
     common = np.argsort(-n_seen, kind="stable")[:N_COMMON]
