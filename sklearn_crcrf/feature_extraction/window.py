@@ -9,6 +9,7 @@ import numpy as np
 from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import JoinedStrings
+from ..serving.columns import as_neighbours, as_parts, outside
 from ..utils.names import check_several, shown
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
@@ -17,8 +18,6 @@ from .window_templates import Places, parse_places, places_name
 from .word_column import HasWordColumn
 
 __all__ = ["Window"]
-
-_OUTSIDE = "<boundary"
 
 
 class Window(HasWordColumn, SymbolTransformer):
@@ -122,19 +121,16 @@ class _Symbols:
         column = Column(codes, self.symbols(name, offset != 0))
         if offset == 0:
             return column
-        return self.neighbours.move(column, self.neighbours.beside(offset), _outside)
+        return self.neighbours.move(column, self.neighbours.beside(offset), outside)
 
     def _symbols(self, name: str, moved: bool) -> list[str]:
         """The symbols of a column; if moved, escaped so that none looks like a boundary."""
         symbols = self.table.categories[self.table.place(name)].tolist()
-        return ["\\" + s if _OUTSIDE in s else s for s in symbols] if moved else symbols
+        return as_neighbours(symbols) if moved else symbols
 
     def _escaped(self, name: str, moved: bool) -> list[str]:
         """The symbols of a column, escaped to be joined by a bar."""
-        return [
-            s.replace("\\", "\\\\").replace("|", "\\|") if "\\" in s or "|" in s else s
-            for s in self.symbols(name, moved)
-        ]
+        return as_parts(self.symbols(name, moved))
 
     def join(self, template: Places) -> Column:
         """The column of a template; its symbols are the combinations that occur."""
@@ -147,10 +143,6 @@ class _Symbols:
             escaped = self.escaped(name, offset != 0)
             parts.append(escaped + column.symbols[len(escaped) :])
         return Column(codes, JoinedStrings(parts, combinations, separator="|"))
-
-
-def _outside(distance: int) -> str:
-    return f"{_OUTSIDE}{distance:+d}>"
 
 
 def _is_preset(templates: Any) -> bool:

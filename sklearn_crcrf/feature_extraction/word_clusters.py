@@ -6,6 +6,7 @@ import numpy as np
 
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
+from ..serving.columns import cluster_of
 from ..utils.names import check_several
 from ._base import SymbolTransformer
 from .word_column import HasWordColumn, column_number
@@ -94,7 +95,8 @@ class WordClusters(HasWordColumn, SymbolTransformer):
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
         names = self._names_out(table.names)
         j = self._place_of_column(table, lengths)
-        paths = [self._cluster(symbol) for symbol in table.categories[j]]
+        found = [cluster_of(s, self.clusters, self.ignore_case) for s in table.categories[j]]
+        paths = [None if cluster is None else str(cluster) for cluster in found]
         known = np.array([path is not None for path in paths], dtype=bool)
         columns, categories = [], []
         for length in [None] if self.prefixes is None else self.prefixes:
@@ -118,10 +120,3 @@ class WordClusters(HasWordColumn, SymbolTransformer):
             made,
             self.ignore_case,
         ]
-
-    def _cluster(self, word: str) -> str | None:
-        """The name of the cluster of a word."""
-        cluster = self.clusters.get(word)
-        if cluster is None and self.ignore_case:
-            cluster = self.clusters.get(word.lower())
-        return None if cluster is None else str(cluster)

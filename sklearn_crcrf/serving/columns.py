@@ -11,7 +11,19 @@ from ..utils.names import shown
 from ..utils.spelling import marked, spelling_feature
 from .content import Content
 
-__all__ = ["Column", "Columns", "Step", "attributes_of", "read_columns", "reader_of", "step_of"]
+__all__ = [
+    "Column",
+    "Columns",
+    "Step",
+    "as_neighbours",
+    "as_parts",
+    "attributes_of",
+    "cluster_of",
+    "outside",
+    "read_columns",
+    "reader_of",
+    "step_of",
+]
 
 Column = list[str | None]
 """The symbols of all tokens; None for tokens that have none."""
@@ -198,37 +210,50 @@ def _window_step(templates: list[list[tuple[str, int]]], names: list[str]) -> St
 
     def make(columns: Columns) -> Columns:
         moved = {(column, k): _moved(columns[column], k) for column, k in used}
-        escaped = {place: [*map(_escaped, *moved[place])] for place in joined}
+        parts = {place: as_parts(moved[place]) for place in joined}
         made: Columns = {}
         for name, template in zip(names, places, strict=True):
             if len(template) == 1:
-                made[name] = moved[template[0]][1]
+                made[name] = moved[template[0]]
                 continue
-            parts = zip(*(escaped[place] for place in template), strict=True)
-            made[name] = [None if None in part else "|".join(part) for part in parts]
+            rows = zip(*(parts[place] for place in template), strict=True)
+            made[name] = [None if None in row else "|".join(row) for row in rows]
         return made
 
     return make
 
 
-def _moved(column: Column, offset: int) -> tuple[list[bool], Column]:
-    """Which symbols are outside of the sequence; the symbols an offset to the right of tokens."""
-    n = len(column)
+def _moved(column: Column, offset: int) -> Column:
+    """The symbols an offset to the right of tokens."""
     if offset == 0:
-        return [False] * n, column
-    inside = [None if s is None else "\\" + s if OUTSIDE in s else s for s in column]
-    is_outside = [not 0 <= t + offset < n for t in range(n)]
-    return is_outside, [
-        f"{OUTSIDE}{t + offset - (n - 1 if offset > 0 else 0):+d}>" if out else inside[t + offset]
-        for t, out in enumerate(is_outside)
+        return column
+    n, inside = len(column), as_neighbours(column)
+    last = n - 1 if offset > 0 else 0
+    return [inside[t] if 0 <= t < n else outside(t - last) for t in range(offset, offset + n)]
+
+
+def outside(distance: int) -> str:
+    """The symbol outside of a sequence, at a distance from its first or last token."""
+    return f"{OUTSIDE}{distance:+d}>"
+
+
+def as_neighbours(symbols: Iterable) -> list:
+    """Escape symbols, or None, so that none looks like a symbol outside of the sequence."""
+    return ["\\" + s if s is not None and OUTSIDE in s else s for s in symbols]
+
+
+def as_parts(symbols: Iterable) -> list:
+    """Escape symbols, or None, that are joined by bars."""
+    return [
+        s.replace("\\", "\\\\").replace("|", "\\|") if s and ("\\" in s or "|" in s) else s
+        for s in symbols
     ]
 
 
-def _escaped(is_outside: bool, symbol: str | None) -> str | None:
-    """A symbol that is joined by a bar."""
-    if is_outside or symbol is None or ("\\" not in symbol and "|" not in symbol):
-        return symbol
-    return symbol.replace("\\", "\\\\").replace("|", "\\|")
+def cluster_of(word: str, clusters: Mapping, ignore_case: bool) -> Any:
+    """The cluster of a word, or of the word in lower case; None if it has none."""
+    cluster = clusters.get(word)
+    return clusters.get(word.lower()) if cluster is None and ignore_case else cluster
 
 
 def _clusters_step(
@@ -238,14 +263,11 @@ def _clusters_step(
     if not all(isinstance(cluster, str) for cluster in clusters.values()):
         raise ValueError("clusters must be str")
 
-    def cluster_of(word: str | None) -> str | None:
-        if word is None:
-            return None
-        cluster = clusters.get(word)
-        return clusters.get(word.lower()) if cluster is None and ignore_case else cluster
-
     def make(columns: Columns) -> Columns:
-        found = [cluster_of(word) for word in columns[column]]
+        found = [
+            None if word is None else cluster_of(word, clusters, ignore_case)
+            for word in columns[column]
+        ]
         return {
             name: [None if cluster is None else cluster[:length] for cluster in found]
             for name, length in lengths.items()
