@@ -4,24 +4,16 @@ Where the system allows it (``O_TMPFILE`` of Linux), the new file is written wit
 vanishes if the process ends early, for any reason. When it is complete and on disk, it gets a
 temporary name for an instant and then replaces the old file.
 
-Elsewhere it has the temporary name from the beginning. A killed process then leaves the file
-behind, and the next process that writes to this place removes it: a writer holds a lock on its
-file, and a lock ends with its process.
+Elsewhere it has the temporary name from the beginning, which a killed process leaves behind.
 """
 
 import errno
 import os
-import re
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, NamedTuple
-
-try:
-    import fcntl
-except ImportError:  # Windows, where no other process can remove an open file
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["check_replaceable", "replacing", "sync_folder"]
 
@@ -58,10 +50,6 @@ class Place(NamedTuple):
     def new_name(self) -> str:
         """A temporary path for a new file in the same folder."""
         return os.path.join(self.folder, f".{self._stem}.{secrets.token_hex(8)}.part")
-
-    def is_new_name(self, name: str) -> bool:
-        """Whether a file in the folder has a name that :meth:`new_name` could give."""
-        return re.fullmatch(rf"\.{re.escape(self._stem)}\.[0-9a-f]{{16}}\.part", name) is not None
 
     @property
     def _stem(self) -> str:
@@ -103,7 +91,6 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     (b'new', 1)
     """
     place = _find(path)
-    _remove_abandoned(place)
     with ExitStack() as cleaning:
         fd, name = _open(place, cleaning)
         file = cleaning.enter_context(open(fd, "wb"))
@@ -111,7 +98,7 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
         _finish(file, place)
         if name is None:
             name = _give_name(fd, place, cleaning)
-        if fcntl is None:  # Windows moves no open files
+        if os.name == "nt":  # Windows moves no open files
             file.close()
         os.replace(name, place.path)
     sync_folder(place.folder)
@@ -148,15 +135,9 @@ def _open(place: Place, cleaning: ExitStack) -> tuple[int, str | None]:
     if fd is not None:
         return fd, None
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-    while True:
-        name = place.new_name()
-        cleaning.callback(_remove, name)
-        fd = os.open(name, flags, place.mode)
-        _lock(fd)
-        # Before it was locked, another process may have removed it as abandoned.
-        if fcntl is None or os.fstat(fd).st_nlink:
-            return fd, name
-        os.close(fd)
+    name = place.new_name()
+    cleaning.callback(_remove, name)
+    return os.open(name, flags, place.mode), name
 
 
 def _open_unnamed(place: Place) -> int | None:
@@ -164,13 +145,11 @@ def _open_unnamed(place: Place) -> int | None:
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:
-        fd = os.open(place.folder, os.O_TMPFILE | os.O_WRONLY, place.mode)
+        return os.open(place.folder, os.O_TMPFILE | os.O_WRONLY, place.mode)
     except OSError as error:
         if error.errno in UNSUPPORTED:
             return None
         raise
-    _lock(fd)
-    return fd
 
 
 def _give_name(fd: int, place: Place, cleaning: ExitStack) -> str:
@@ -180,13 +159,6 @@ def _give_name(fd: int, place: Place, cleaning: ExitStack) -> str:
     # The path is absolute, so src_dir_fd is ignored; but with it Python follows the link.
     os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd)
     return name
-
-
-def _lock(fd: int) -> None:
-    """Lock a file to show that it is being written, if the file system has locks."""
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def _finish(file: IO[bytes], place: Place) -> None:
@@ -199,20 +171,6 @@ def _finish(file: IO[bytes], place: Place) -> None:
     os.fsync(file.fileno())
 
 
-def _remove_abandoned(place: Place) -> None:
-    """Remove files that killed processes have left behind here."""
-    if fcntl is None:
-        return
-    with os.scandir(place.folder) as entries:
-        left = [entry.path for entry in entries if place.is_new_name(entry.name)]
-    for path in left:
-        with suppress(OSError):  # it is being written, or another process removed it first
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with open(fd, "rb"):
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.remove(path)
-
-
 def _remove(path: str) -> None:
     with suppress(FileNotFoundError):
         os.remove(path)
@@ -220,7 +178,7 @@ def _remove(path: str) -> None:
 
 def sync_folder(folder: str) -> None:
     """Sync the names in a folder to disk, if the system can."""
-    if fcntl is None:
+    if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)
     try:

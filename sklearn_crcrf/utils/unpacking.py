@@ -196,48 +196,18 @@ def unpack(data: bytes, max_bytes: int | None, encoding: str = "utf-8") -> bytes
     ------
     ValueError
         If there are more bytes, or the data are damaged; the message names the first line that
-        cannot be unpacked completely.
+        was not unpacked, which is at most a block before the damage.
     """
     if not _packed(data):
         return data
     unpacked, most = bytearray(), inf if max_bytes is None else max_bytes
     try:
-        for piece in _pieces(data):
-            unpacked += piece
-            if len(unpacked) > most:
-                raise _too_large(max_bytes)
-    except (EOFError, zlib.error) as error:
-        raise _damaged(
-            unpacked.decode(encoding, errors="replace").count("\n") + 1, error
-        ) from error
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while piece := file.read1(BLOCK):
+                unpacked += piece
+                if len(unpacked) > most:
+                    raise _too_large(max_bytes)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        n_lines = unpacked.decode(encoding, errors="replace").count("\n")
+        raise _damaged(n_lines + 1, error) from error
     return bytes(unpacked)
-
-
-def _pieces(data: bytes) -> Iterator[bytes]:
-    """Unpack piece by piece; raise EOFError or zlib.error where data are damaged."""
-    at = 0
-    while at < len(data):
-        stream = zlib.decompressobj(wbits=31)  # one gzip member; more may follow
-        while not stream.eof:
-            block = data[at : at + BLOCK]
-            if not block:
-                raise EOFError("they break off")
-            before = stream.copy()
-            try:
-                piece = stream.decompress(block, BLOCK)
-            except zlib.error:
-                yield from _before_damage(before, block)
-                raise
-            yield piece
-            at += len(block) - len(stream.unconsumed_tail) - len(stream.unused_data)
-        while data[at : at + 1] == b"\0":  # padding, as of the last block of a tape
-            at += 1
-
-
-def _before_damage(stream: Any, block: bytes) -> Iterator[bytes]:
-    """The bytes of a damaged block that can be unpacked."""
-    for i in range(len(block)):
-        try:
-            yield stream.decompress(block[i : i + 1])
-        except zlib.error:
-            return

@@ -68,7 +68,9 @@ def test_the_line_of_damage_is_the_one_after_those_that_can_be_unpacked():
     for end in range(2, len(data) - 1, 97):
         stream = zlib.decompressobj(wbits=31)
         n_lines = stream.decompress(data[:end]).count(b"\n")
-        with pytest.raises(ValueError, match=rf"^line {n_lines + 1}: .* damaged: they break off"):
+        with pytest.raises(
+            ValueError, match=rf"^line {n_lines + 1}: .* damaged: Compressed file ended"
+        ):
             read_text(io.BytesIO(data[:end]))
 
 

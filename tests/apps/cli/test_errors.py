@@ -35,7 +35,7 @@ pytest.importorskip("skops")
         ),
         (
             ["train", "damaged.gz", "--model", "m"],
-            ": the compressed data are damaged: they break off",
+            ": the compressed data are damaged: Compressed file ended",
         ),
         (["train", "words.txt", "--model", "m", "--columns", "label"], "besides 'label'"),
         (["train", "one.txt", "--model", "m", "--estimator", "crfs"], "there are CRF, HMM"),
