@@ -119,12 +119,8 @@ class SegmentMarks(Marks):
     def read(self, labels: Sequence[str]) -> list:
         """The segments of labels."""
         found = to_segments([list(labels)], self.scheme)
-        return [
-            list(segment)
-            for segment in zip(
-                found.start.tolist(), found.end.tolist(), found.type.tolist(), strict=True
-            )
-        ]
+        columns = found.start.tolist(), found.end.tolist(), found.type.tolist()
+        return [*map(list, zip(*columns, strict=True))]
 
     def blank(self, n_tokens: int) -> list:
         """No segments."""

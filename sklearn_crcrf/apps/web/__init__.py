@@ -3,7 +3,14 @@
 They need the packages ``starlette`` and ``uvicorn``: ``pip install "sklearn-crcrf[web]"``.
 """
 
-from . import _starlette  # noqa: F401, says first if a package is missing
+try:
+    import starlette  # noqa: F401
+    import uvicorn  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "Pages in a browser need the packages starlette and uvicorn: "
+        'pip install "sklearn-crcrf[web]"'
+    ) from error
 
 # isort: split
 from .annotating import annotation_app
