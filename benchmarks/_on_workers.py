@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.counts import count, finish, merge
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.dask.packing import Packed
+from sklearn_crcrf.dask.counting import Packed
 from sklearn_crcrf.dask.shards import DaskShards
 from sklearn_crcrf.datasets import read_conll
 from sklearn_crcrf.linear.parts import Survey, read_part

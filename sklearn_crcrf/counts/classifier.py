@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import _fit_context
 
 from ..base.classifier import BaseSequenceClassifier
-from ..base.named_weights import NamedWeights
+from ..base.weights import NamedWeights
 from ..data.empty_tokens import warn_of_empty_tokens
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray

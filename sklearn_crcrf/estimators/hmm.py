@@ -12,9 +12,8 @@ from sklearn.utils._param_validation import Interval
 from ..base.batches import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
 from ..base.docstrings import documented
-from ..base.named_weights import NamedWeights
 from ..base.parameters import shared
-from ..base.weights import Weights
+from ..base.weights import NamedWeights, Weights
 from ..counts.classifier import CountingClassifier
 from ..counts.counts import BOUNDARY, Counts, Template
 from ..counts.edge_types import EDGE_TYPE, TYPED_PAIRS

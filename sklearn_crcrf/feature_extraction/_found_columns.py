@@ -4,13 +4,137 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data.ragged import joined_ranges
 from ..data.symbols import SymbolTable
 from ..labels.segments.schemes import SchemeLabels, detect_scheme, read_labels
 from ..labels.segments.segments import find_runs
-from ._mentions import Mentions, number_phrases, proper_parts
-from ._votes import Votes
 
-__all__ = ["CONFIDENCES", "FOUND_COLUMNS", "Found", "Text", "found_table", "scheme_of"]
+__all__ = [
+    "CONFIDENCES",
+    "FOUND_COLUMNS",
+    "LONGEST",
+    "Found",
+    "Mentions",
+    "Text",
+    "Votes",
+    "found_table",
+    "number_phrases",
+    "proper_parts",
+    "scheme_of",
+]
+
+#: Parts of names of more tokens are left out.
+LONGEST = 12
+
+
+class Mentions(NamedTuple):
+    """Names in a text.
+
+    Attributes
+    ----------
+    start, length : ndarray of int64 of shape (n_mentions,)
+        The first token, and the number of tokens.
+    kind : ndarray of int64 of shape (n_mentions,)
+        The number of the kind of name.
+    """
+
+    start: np.ndarray
+    length: np.ndarray
+    kind: np.ndarray
+
+    def tokens(self) -> np.ndarray:
+        """The tokens of all names, one name after the other."""
+        return joined_ranges(self.start, self.length)
+
+
+def number_phrases(words: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Equal numbers for equal phrases.
+
+    Parameters
+    ----------
+    words : ndarray of int64 of shape (n_tokens,)
+        The number of the word of each token, from 0 on.
+    start, length : ndarray of int64 of shape (n_phrases,)
+        The first token of each phrase, and its number of tokens, at least 1.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n_phrases,)
+
+    Examples
+    --------
+    >>> number_phrases(np.array([5, 6, 5, 6, 5]), np.array([0, 2, 3, 4]), np.array([2, 2, 2, 1]))
+    array([1, 1, 2, 0])
+    """
+    n_words = int(words.max(initial=0)) + 1
+    number = words[start]
+    for k in range(1, int(length.max(initial=1))):
+        longer = np.flatnonzero(length > k)
+        pairs = number[longer] * n_words + words[start[longer] + k]
+        number[longer] = np.unique(pairs, return_inverse=True)[1]
+    spans = length * (int(number.max(initial=0)) + 1) + number
+    return np.unique(spans, return_inverse=True)[1]
+
+
+def proper_parts(mentions: Mentions) -> Mentions:
+    """All runs of tokens of names that are shorter than the name, with its kind."""
+    kept = (mentions.length > 1) & (mentions.length <= LONGEST)
+    start, length, kind = (array[kept] for array in mentions)
+    parts = []
+    for k in range(1, int(length.max(initial=0))):
+        longer = length > k
+        n_parts = length[longer] - k + 1
+        starts = joined_ranges(start[longer], n_parts)
+        parts.append(Mentions(starts, np.full(len(starts), k), np.repeat(kind[longer], n_parts)))
+    if not parts:
+        return Mentions(start[:0], length[:0], kind[:0])
+    return Mentions(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+class Votes:
+    """Votes for items, each for one kind; of equally frequent kinds the last one wins.
+
+    Parameters
+    ----------
+    item : ndarray of int64 of shape (n_votes,)
+        The number of the item of each vote.
+    kind : ndarray of int64 of shape (n_votes,)
+        The number of the kind.
+    """
+
+    def __init__(self, item: np.ndarray, kind: np.ndarray):
+        n_kinds = int(kind.max(initial=0)) + 1
+        pairs, counts = np.unique(item * n_kinds + kind, return_counts=True)
+        items, kinds = np.divmod(pairs, n_kinds)
+        order = np.lexsort((-kinds, -counts, items))
+        items, kinds, counts = items[order], kinds[order], counts[order]
+        self._items, first = np.unique(items, return_index=True)
+        # Each item has a second kind or, in its place, no votes for no kind.
+        has_second = np.diff(np.append(first, len(items))) > 1
+        second = np.where(has_second, first + 1, len(items))
+        kinds, counts = np.append(kinds, -1), np.append(counts, 0)
+        self._kinds = kinds[np.stack([first, second])]
+        self._counts = counts[np.stack([first, second])]
+
+    def most_frequent(self, item: np.ndarray) -> np.ndarray:
+        """The most frequent kind of each item, -1 for an item without votes."""
+        if len(self._items) == 0:
+            return np.full(len(item), -1)
+        place = np.minimum(np.searchsorted(self._items, item), len(self._items) - 1)
+        return np.where(self._items[place] == item, self._kinds[0, place], -1)
+
+    def most_frequent_of_others(self, item: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """The most frequent kind without one vote for the kind ``own``, -1 if there is no other.
+
+        Every item must have a vote for this kind.
+        """
+        place = np.searchsorted(self._items, item)
+        first, second = self._kinds[:, place]
+        n_first, n_second = self._counts[:, place]
+        n_first = n_first - (first == own)
+        overtaken = (n_second > n_first) | ((n_second == n_first) & (second > first))
+        return np.where(overtaken, second, np.where(n_first > 0, first, -1))
+
 
 _OF_TOKENS = ("found", "word_in_document", "word_in_text")
 _OF_PROBABILITIES = ("found_second", "found_confidence")

@@ -1,7 +1,6 @@
 """Scores that are linear in weights: terms, gradients and training objectives."""
 
-from ..base.named_weights import NamedWeights
-from ..base.weights import Weights
+from ..base.weights import NamedWeights, Weights
 from ..data.sums import state_scores
 from .batches import BatchObjective
 from .corpus import Chunk, Corpus, transition_counts

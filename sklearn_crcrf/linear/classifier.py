@@ -17,9 +17,8 @@ from ..base.contributions import (
     transition_contributions,
     transition_names,
 )
-from ..base.named_weights import NamedWeights
 from ..base.sample_weight import label_weights, sequence_weights
-from ..base.weights import Weights
+from ..base.weights import NamedWeights, Weights
 from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..data.sums import state_scores

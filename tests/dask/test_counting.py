@@ -9,7 +9,7 @@ import pytest
 from sklearn_crcrf import HMM, EmpiricalCRF
 from sklearn_crcrf.counts import count
 from sklearn_crcrf.dask import DaskEmpiricalCRF, DaskHMM, computing
-from sklearn_crcrf.dask.packing import Packed
+from sklearn_crcrf.dask.counting import Packed
 
 PAIRS = [(DaskEmpiricalCRF, EmpiricalCRF), (DaskHMM, HMM)]
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_crcrf.feature_extraction._mentions import (
+from sklearn_crcrf.feature_extraction._found_columns import (
     LONGEST,
     Mentions,
     number_phrases,

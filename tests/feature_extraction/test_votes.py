@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_crcrf.feature_extraction._votes import Votes
+from sklearn_crcrf.feature_extraction._found_columns import Votes
 
 VOTES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30)
 

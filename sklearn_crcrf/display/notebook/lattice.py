@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ._drawing import drawing, line, text
 from ._labels import colours
-from ._markup import Markup, NotebookDisplay, element
+from ._markup import Markup, NotebookDisplay, drawing, element, line, text
 from ._text import aligned
 from .single import single
 

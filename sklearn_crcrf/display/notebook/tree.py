@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from ...data.graphs import GraphArray
-from ._drawing import drawing, line, text
 from ._labels import colours
 from ._marginals import SURE, Marginals
-from ._markup import Markup, NotebookDisplay, element
+from ._markup import Markup, NotebookDisplay, drawing, element, line, text
 from .single import single
 
 __all__ = ["TaggedTree"]

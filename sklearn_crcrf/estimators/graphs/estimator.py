@@ -30,9 +30,14 @@ from ...utils.soundness import Requirement, below
 from ..crf import CRF
 from ..crf.problem import Problem
 from ..crf.solving import SOLVERS
-from .labelled import labelled_part
-from .link_feature import LinkFeature
-from .problem import AssociativeProblem, GraphProblem, check_not_negative, tied_pairs
+from .problem import (
+    AssociativeProblem,
+    GraphProblem,
+    LinkFeature,
+    check_not_negative,
+    labelled_part,
+    tied_pairs,
+)
 
 __all__ = ["GraphCRF"]
 

@@ -1,16 +1,86 @@
 """The training problem of graphs, whose edges have weights of their own."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...linear import Term, Transition
+from ...data.graphs import GraphArray
+from ...data.ragged import SequenceArray
+from ...linear import Term, Transition, TransitionTables, different_rows
 from ...structures import Graph
 from ..crf.problem import Problem
-from .link_feature import LinkFeature
 
-__all__ = ["AssociativeProblem", "GraphProblem", "check_not_negative", "tied_pairs"]
+__all__ = [
+    "AssociativeProblem",
+    "GraphProblem",
+    "LinkFeature",
+    "check_not_negative",
+    "labelled_part",
+    "tied_pairs",
+]
+
+
+def labelled_part(
+    X: SequenceArray, y: SequenceArray
+) -> tuple[SequenceArray, SequenceArray, np.ndarray]:
+    """Leave out the nodes whose label is None, and their edges.
+
+    Parameters
+    ----------
+    X, y : SequenceArray
+        Of the same lengths.
+
+    Returns
+    -------
+    X, y : SequenceArray
+        The same samples, with fewer nodes.
+    kept : bool ndarray of shape (n_tokens,)
+        The nodes that have a label.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> X = GraphArray.from_edges([["a", "b", "c"]], [[(0, 1), (1, 2)]])
+    >>> nodes, labels, _ = labelled_part(X, SequenceArray.from_sequences([["A", None, "C"]]))
+    >>> nodes, labels.tolist()
+    (<GraphArray of 1 samples, 2 tokens, 0 edges>, [['A', 'C']])
+    """
+    kept = np.array([label is not None for label in y.data.tolist()], dtype=bool)
+    if kept.all():
+        return X, y, kept
+    before = np.append(0, np.cumsum(kept))  # how many nodes before each are kept
+    offsets = before[X.offsets]
+    labels, rows = SequenceArray(y.data[kept], offsets), X.data[kept]
+    if not isinstance(X, GraphArray):
+        return SequenceArray(rows, offsets), labels, kept
+    ends = X.token_edges
+    inside = kept[ends].all(axis=1)
+    sample = np.repeat(np.arange(len(X)), np.diff(X.edge_offsets))[inside]
+    edge_offsets = np.append(0, np.cumsum(np.bincount(sample, minlength=len(X))))
+    edges = before[ends[inside]] - offsets[sample][:, None]
+    data = None if X.edge_data is None else X.edge_data[inside]
+    return GraphArray(rows, offsets, edges, edge_offsets, data), labels, kept
+
+
+class LinkFeature(TransitionTables):
+    """A weight for each attribute of links and each pair of labels, or each group of tied pairs.
+
+    The attributes are the ``link_attributes`` of the structure.
+
+    Parameters
+    ----------
+    n_attributes : int
+    weight_of : ndarray of int of shape (n_labels, n_labels)
+        The number of the weight of each pair of labels, as in
+        :class:`~sklearn_crcrf.linear.terms.Term`.
+    """
+
+    def __init__(self, n_attributes: int, weight_of: np.ndarray):
+        super().__init__(n_attributes, len(weight_of), weight_of)
+
+    def _different_rows(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
+        return different_rows(chunk.structure.link_attributes)
 
 
 class GraphProblem(Problem):

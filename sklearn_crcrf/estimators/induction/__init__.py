@@ -1,6 +1,6 @@
 """Features that are chosen, and made, while a model is trained."""
 
-from .chosen_pairs import ChosenPairs
 from .estimator import FeatureInduction
+from .retraining import ChosenPairs
 
 __all__ = ["ChosenPairs", "FeatureInduction"]

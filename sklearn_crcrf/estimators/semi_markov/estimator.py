@@ -20,9 +20,8 @@ from ...structures import Scores, SemiMarkovChain, Structure, structure_of
 from ...utils.soundness import Array, Fact, Requirement
 from ..crf import CRF
 from ..crf.problem import Problem
-from .known_weights import KnownWeights, SegmentWeights
 from .segmented import SegmentedArray
-from .terms import Length, SpanFeature, segment_scores
+from .terms import KnownWeights, Length, SegmentWeights, SpanFeature, segment_scores
 
 __all__ = ["SemiMarkovCRF"]
 
