@@ -1,7 +1,6 @@
 """The base of all sequence classifiers: validation, and every way to predict."""
 
 import sys
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
@@ -28,6 +27,7 @@ from ..training import FittedState
 from ..utils.memory import require_memory, retain_freed_memory
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Sound
+from ..utils.warning import warn_caller
 from .batch_values import (
     check_shared_scores,
     log_partition,
@@ -400,7 +400,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             what = f"the weights and names of the {width:,} columns of X"
             require_memory(64.0 * width, what, "leave out columns, or hash attributes to fewer")
         if sequences.mirror.is_table and (sequences.X.lengths == 1).all():
-            warnings.warn(SINGLE_TOKENS, stacklevel=3)
+            warn_caller(SINGLE_TOKENS)
         return sequences, token_weights(sequences, sample_weight)
 
     def _check_n_attributes(self, X: SequenceArray, reset: bool) -> None:

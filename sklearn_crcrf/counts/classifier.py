@@ -252,7 +252,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
 
     def _set_up(self, X: SequenceArray, weights: np.ndarray) -> Tokens:
         """Make the tabulator, and an encoder that has seen nothing."""
-        warn_of_empty_tokens(X, stacklevel=3)
+        warn_of_empty_tokens(X)
         self.tabulator_ = self._new_tabulator()
         table, attributes = self.tabulator_.fit_transform(X, weights)
         structure = self._linked(X)
@@ -260,7 +260,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         n_attributes = attributes.shape[1] if sp.issparse(attributes) else None
         kind, has_types = kind_of_links(structure), tokens.edge_types is not None
         self.encoder_ = self._new_encoder(table.names, n_attributes, kind, has_types)
-        self.tabulator_.warn_of_choice(hasattr(self, "observation"), stacklevel=6)
+        self.tabulator_.warn_of_choice(hasattr(self, "observation"))
         return tokens
 
     def _read(self, X: SequenceArray) -> Tokens:

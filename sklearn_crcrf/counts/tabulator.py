@@ -1,6 +1,5 @@
 """Every kind of observation as columns of symbols, and attributes where X is sparse."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any
@@ -16,6 +15,7 @@ from ..data.ragged import SequenceArray
 from ..data.symbols import Bag, ItemTable, SymbolTable, join_columns, symbols_by_key
 from ..data.words import find_words
 from ..utils.soundness import Fact, Requirement
+from ..utils.warning import warn_caller
 from .binning import EqualFrequencyBins
 
 __all__ = ["MOST_KEYS", "Tabulator"]
@@ -79,15 +79,13 @@ class Tabulator:
         has_bins = self._kind == "numbers" or bool(self._numbers)
         return not has_bins or hash_of(self._binning) == hash_of(other._binning)
 
-    def warn_of_choice(self, has_observation: bool, stacklevel: int = 2) -> None:
+    def warn_of_choice(self, has_observation: bool) -> None:
         """Warn if other columns might hold the words, or if tokens have many features.
 
         Parameters
         ----------
         has_observation : bool
             Whether the estimator has the parameter ``observation``.
-        stacklevel : int, default=2
-            As in :func:`warnings.warn`.
         """
         if self._observation is not None:
             return
@@ -110,7 +108,7 @@ class Tabulator:
             )
         else:
             return
-        warnings.warn(text + choose * has_observation, stacklevel=stacklevel + 1)
+        warn_caller(text + choose * has_observation)
 
     def requirements(self) -> Iterator[Requirement]:
         """Requirements of a fitted tabulator."""

@@ -1,24 +1,21 @@
 """A warning of tokens about which nothing is known."""
 
-import warnings
-
 import numpy as np
 
+from ..utils.warning import warn_caller
 from .ragged import SequenceArray
 from .symbols import SymbolTable
 
 __all__ = ["warn_of_empty_tokens"]
 
 
-def warn_of_empty_tokens(X: SequenceArray, stacklevel: int = 2) -> None:
+def warn_of_empty_tokens(X: SequenceArray) -> None:
     """Warn if most tokens have no symbol in any column, as where a list has replaced the words.
 
     Parameters
     ----------
     X : SequenceArray
         Only columns of symbols are looked at.
-    stacklevel : int, default=2
-        As in :func:`warnings.warn`.
 
     Examples
     --------
@@ -38,10 +35,9 @@ def warn_of_empty_tokens(X: SequenceArray, stacklevel: int = 2) -> None:
             return
     n_empty = int(is_empty.sum())
     if 2 * n_empty > len(is_empty):
-        warnings.warn(
+        warn_caller(
             f"{n_empty} of {len(is_empty)} tokens have no symbol in any column of X "
             f"({[*X.data.names]}), so nothing but other labels tells their labels apart. Gazetteer "
             "and WordClusters return only their own columns: keep the words beside them with "
             "make_union(TokenFeatures(), ...)",
-            stacklevel=stacklevel + 1,
         )

@@ -173,7 +173,7 @@ class SequenceVectorizer(SequenceTransformer):
             raise ValueError(f"dtype must be a type of numbers, got {self.dtype!r}")
         vocabulary = Vocabulary()
         attributes = read_attributes(X, vocabulary.add, self.separator)
-        warn_of_empty_tokens(attributes.sequences, stacklevel=3)
+        warn_of_empty_tokens(attributes.sequences)
         if self.min_freq > 1:
             counts = np.bincount(attributes.ids[attributes.ids >= 0], minlength=len(vocabulary))
             kept = np.flatnonzero(counts >= self.min_freq)

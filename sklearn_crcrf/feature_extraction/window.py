@@ -99,8 +99,8 @@ class Window(HasWordColumn, SymbolTransformer):
         templates = [[*map(list, template)] for template in expanded]
         return ["window", templates, self._names_out(names)]
 
-    def _choose_column(self, X: SequenceArray, stacklevel: int = 4) -> str | None:
-        return super()._choose_column(X, stacklevel + 1) if _is_preset(self.templates) else None
+    def _choose_column(self, X: SequenceArray) -> str | None:
+        return super()._choose_column(X) if _is_preset(self.templates) else None
 
     def _how_to_name(self, column: str) -> str:
         return f"choose with text_features(columns=[{column!r}, ...]), or write the templates out"

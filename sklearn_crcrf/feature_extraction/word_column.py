@@ -1,6 +1,5 @@
 """The column that holds the tokens, for transformers with a parameter ``column``."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +8,7 @@ from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.words import Words, find_words
 from ..utils.soundness import is_fitted
+from ..utils.warning import warn_caller
 from ._found_columns import FOUND_COLUMNS
 from .presets import SPELLING
 
@@ -23,16 +23,15 @@ class HasWordColumn:
 
     column: str | None = None
 
-    def _choose_column(self, X: SequenceArray, stacklevel: int = 4) -> str | None:
+    def _choose_column(self, X: SequenceArray) -> str | None:
         """The column of the tokens in fit; warn if it could be another one."""
         names = X.data.names
         if self.column is None and len(names) > 1:
             name, rivals = _find(X)
             if rivals:
-                warnings.warn(
+                warn_caller(
                     f"{type(self).__name__}: the column {name!r} of X is taken for the tokens, but "
                     f"{', '.join(map(repr, rivals[:3]))} may be meant; {self._how_to_name(name)}",
-                    stacklevel=stacklevel,
                 )
             return name
         return names[column_number(self.column, names)]

@@ -88,7 +88,7 @@ class WordVectors(HasWordColumn, SequenceTransformer):
         ValueError
             If the vectors are not finite or differ in length, or X lacks the column.
         """
-        column = self._choose_column(as_symbols(X), stacklevel=3)
+        column = self._choose_column(as_symbols(X))
         words, rows = _read(self.vectors)
         rows = check_array(rows, dtype=[np.float64, np.float32], input_name="vectors")
         if len(words) != len(rows):

@@ -1,6 +1,5 @@
 """Labels that are hardly meant as labels."""
 
-import warnings
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from ..data.missing import IGNORED
 from ..data.ragged import SequenceArray, locate
 from ..utils.memory import require_memory
+from ..utils.warning import warn_caller
 
 __all__ = ["check_meant", "refuse_ignored", "require_label_pairs"]
 
@@ -49,10 +49,9 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
     refuse_ignored(different, y, name)
     for label in different:
         if isinstance(label, str) and len(label.split()) > 1:
-            warnings.warn(
+            warn_caller(
                 f"{name} has the label {label!r}, with spaces in it; if it holds the labels of "
                 f"several tokens, split it, for example by [labels.split() for labels in {name}]",
-                stacklevel=4,
             )
             return
 

@@ -1,6 +1,5 @@
 """Any input encoded as one matrix, whose columns are the attributes of tokens."""
 
-import warnings
 from collections.abc import Collection, Iterator
 from copy import copy
 from numbers import Integral
@@ -17,6 +16,7 @@ from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer
 from ..utils.names import check_no_string, shown
 from ..utils.soundness import Array, Fact, Requirement, below, indices
+from ..utils.warning import warn_caller
 from .edge_data import EdgeEncoder
 
 __all__ = ["AttributeEncoder"]
@@ -258,11 +258,10 @@ class AttributeEncoder:
         if self.has_columns and _in_columns(self.names, _some_columns(X.data)).any():
             return  # just unknown symbols
         learned = "feature dicts or columns" if self.has_columns else "token strings"
-        warnings.warn(
+        warn_caller(
             "no attribute of any token of X occurred in training, where tokens were "
             f"{learned}{', but X holds token strings' if are_strings else ''}; make the tokens of "
             "X as they were made for fit",
-            stacklevel=2,
         )
 
     def _encode(self, X: SequenceArray) -> Matrix:

@@ -1,6 +1,5 @@
 """Inputs of all metrics in one flat form, and division by zero."""
 
-import warnings
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +12,7 @@ from ..labels.completing import completed
 from ..labels.segments.label_sequences import is_nested, label_sequences, naming_unhashable
 from ..utils.names import check_several
 from ..utils.real_numbers import real_numbers
+from ..utils.warning import warn_caller
 
 __all__ = [
     "Pair",
@@ -135,11 +135,10 @@ def divide(numerator: Any, denominator: Any, zero_division: ZeroDivision, metric
         if zero_division != "warn":
             raise ValueError(f"zero_division must be 'warn', 0, 1 or np.nan, got {zero_division!r}")
         if not defined.all():
-            warnings.warn(
+            warn_caller(
                 f"{metric} is undefined, because there is nothing to count, and set to 0.0; "
                 f"the parameter zero_division controls this",
                 UndefinedMetricWarning,
-                stacklevel=4,
             )
         zero_division = 0.0
     out = np.full(denominator.shape, zero_division, dtype=np.float64)

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
@@ -27,6 +26,7 @@ from ...utils.replaced_parts import check_fitted
 from ...utils.replacing import check_replaceable, replacing
 from ...utils.soundness import Fact, Requirement, Sound
 from ...utils.unpacking import MAX_BYTES, read_limited
+from ...utils.warning import warn_caller
 from ..crf.estimator import CRF
 from ..perceptron import StructuredPerceptron
 from .algorithms import estimator_of
@@ -299,7 +299,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         for name, why in MEANINGLESS.items():
             if getattr(self, name) is not (False if name == "keep_tempfiles" else None):
                 message = f"the parameter {name} of CRFsuite has no effect here: {why}"
-                warnings.warn(message, FutureWarning, stacklevel=3)
+                warn_caller(message, FutureWarning)
         if self.model_filename is not None:
             check_replaceable(self.model_filename)
         with self._replaced_by(self._unfitted()) as twin:

@@ -1,6 +1,5 @@
 """How EmpiricalCRF is trained: the events that are counted, and the estimates from the counts."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, Self
@@ -28,6 +27,7 @@ from ...structures import Graph, Structure, structure_of
 from ...structures.inference import as_inference
 from ...structures.inference.convergence import warn_unless_converged
 from ...training.monitor import Training
+from ...utils.warning import warn_caller
 from .experts import Experts, all_experts, chosen_experts
 from .fit_exponents import (
     MAX_ITER,
@@ -213,7 +213,7 @@ class EmpiricalTraining(CountingClassifier):
         elif is_complete.all() or np.count_nonzero(weight) < 2:
             raise ValueError('exponents="fit" needs tokens in two sequences')
         else:
-            warnings.warn(NOTHING_COMPLETE, stacklevel=6)
+            warn_caller(NOTHING_COMPLETE)
             self.n_iter_, self.converged_ = 0, True
             self.loss_curve_ = list[float]()
         self._estimate(total)

@@ -1,6 +1,5 @@
 """OpinionPoolCRF: the weighted product of the distributions of several chains."""
 
-import warnings
 from collections.abc import Iterator
 from copy import copy
 from numbers import Real
@@ -31,6 +30,7 @@ from ...training.monitor import Training
 from ...training.validation import hold_out
 from ...utils.real_numbers import real_numbers
 from ...utils.soundness import Array, Fact, Requirement, labels
+from ...utils.warning import warn_caller
 from .expert import (
     Expert,
     MetaSequenceClassifier,
@@ -307,7 +307,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         unknown = label_columns(sequences.y, twin.classes_) < 0
         is_held_out[sequence[unknown]] = False
         if not is_held_out.any():
-            warnings.warn(NOTHING_HELD_OUT, stacklevel=4)
+            warn_caller(NOTHING_HELD_OUT)
             self.weights_ = np.full(len(experts), 1.0 / len(experts))
             return
         training = Training(
@@ -322,7 +322,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
         if not self.converged_:
             message = f"the weights did not converge: {result.message}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warn_caller(message, ConvergenceWarning)
 
     def _score_batches(self, samples: Samples) -> list[LabelledBatch]:
         """What all experts make of sequences with labels that they know."""

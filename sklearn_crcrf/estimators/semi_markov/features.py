@@ -123,7 +123,7 @@ class SegmentFeatures(HasWordColumn, SpanTransformer):
         start, length = start[short], length[short]
         table, self.column_ = symbolize(sequences.X), self.column
         if self._has_words():
-            self.column_ = self._choose_column(sequences.X.with_data(table), stacklevel=3)
+            self.column_ = self._choose_column(sequences.X.with_data(table))
         source = SpanSource(sequences.X, table, self.column_)
         self.symbols_ = [
             SpanSymbols.frequent(source.runs(feature, start, length), self.min_freq)

@@ -141,7 +141,7 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
         are_strings = isinstance(X.data, np.ndarray) and isinstance(next(iter(X.data), None), str)
         if self.column is not None or are_strings:
             return self.column
-        return self._choose_column(X.with_data(symbolize(X)), stacklevel=4)
+        return self._choose_column(X.with_data(symbolize(X)))
 
     def transform(self, X: Any) -> SegmentedArray:
         """Find the spans that are in the lists, or resemble their phrases.

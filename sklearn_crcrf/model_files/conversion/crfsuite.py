@@ -1,7 +1,6 @@
 """The text of models of CRFsuite."""
 
 import os
-import warnings
 from math import isfinite
 from typing import IO
 
@@ -11,6 +10,7 @@ from ...estimators.crfsuite import CRFsuiteCRF
 from ...estimators.crfsuite.binary_model import MAGIC, CRFsuiteModel
 from ...estimators.crfsuite.weights import from_crfsuite_model
 from ...utils.unpacking import MAX_BYTES
+from ...utils.warning import warn_caller
 from ._lines import read_lines
 
 __all__ = ["read_crfsuite_dump", "separator_of"]
@@ -139,11 +139,10 @@ def separator_of(names: list[str], given: str | None) -> str:
     if len(with_equals) <= len(others):
         return ":"
     if others:
-        warnings.warn(
+        warn_caller(
             f"most attributes are like {with_equals[0]!r}, but others like {others[0]!r}: keys and "
             "values of feature dicts are joined by '='; give separator=':' for a model that "
             "python-crfsuite has trained on feature dicts",
-            stacklevel=3,
         )
     return "="
 

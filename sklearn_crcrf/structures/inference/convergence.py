@@ -1,10 +1,9 @@
 """What is done when inference has ended."""
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ...utils.warning import warn_caller
 from .base import Convergence
 
 __all__ = ["IterationCount", "warn_unless_converged"]
@@ -48,10 +47,9 @@ def warn_unless_converged(convergence: Convergence) -> None:
     failed = np.flatnonzero(~convergence.converged)
     if len(failed):
         worst = failed[np.argmax(convergence.residual[failed])]
-        warnings.warn(
+        warn_caller(
             f"inference did not converge in {len(failed)} of {len(convergence.n_iter)} graphs: "
             f"after {convergence.n_iter[worst]} iterations messages still changed by "
             f"{convergence.residual[worst]:.2g}; damping may help",
             ConvergenceWarning,
-            stacklevel=2,
         )

@@ -1,0 +1,42 @@
+"""Warnings that point at the line of the user."""
+
+import os
+import sys
+import warnings
+from types import FrameType
+
+import joblib
+import sklearn
+
+__all__ = ["warn_caller"]
+
+# The folders of the packages that may stand between the user and a warning.
+BETWEEN = tuple(
+    os.path.dirname(path) + os.sep
+    for path in (os.path.dirname(__file__), sklearn.__file__, joblib.__file__)
+)
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called this package, be it through a pipeline or a grid search.
+
+    Parameters
+    ----------
+    message : str
+    category : type of Warning, default=UserWarning
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("the labels have spaces in them")
+    >>> caught[0].filename
+    '<doctest sklearn_crcrf.utils.warning.warn_caller[1]>'
+    """
+    frame: FrameType | None = sys._getframe()
+    level = 0
+    while frame is not None and frame.f_code.co_filename.startswith(BETWEEN):
+        frame, level = frame.f_back, level + 1
+    # In a thread of joblib, no line of the user is among the callers.
+    warnings.warn(message, category, stacklevel=level + (frame is not None))
