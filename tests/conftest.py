@@ -30,6 +30,9 @@ settings.load_profile("tests")
 def pytest_configure(config):
     # pyproject.toml is read before this file, and the name of the class imports scikit-learn.
     config.addinivalue_line("filterwarnings", "error::sklearn.exceptions.ConvergenceWarning")
+    # Numbers of epochs and of trees are chosen, here so that tests are fast.
+    for reason in ("labels were still corrected", "the loss may still fall"):
+        config.addinivalue_line("filterwarnings", f"ignore:training did not converge. {reason}")
 
 
 def pytest_collection_finish():

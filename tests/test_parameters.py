@@ -1,11 +1,16 @@
 """A parameter or attribute means the same in every estimator that has it."""
 
+import re
 import warnings
 from inspect import signature
 
 import numpy as np
 import pytest
 from cases import for_each
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from test_docstrings import ESTIMATORS, section
 
 from sklearn_crcrf import (
@@ -183,11 +188,73 @@ def test_iterations_are_told(name):
 
 
 # EmpiricalCRF and OpinionPoolCRF have limits of their own.
-@for_each("name", sorted({*ITERATIVE} - {"EmpiricalCRF", "OpinionPoolCRF"}))
+LIMITED = sorted({*ITERATIVE} - {"EmpiricalCRF", "OpinionPoolCRF"})
+
+
+def limit_of(name):
+    return "max_iterations" if name == "CRFsuiteCRF" else "max_iter"
+
+
+@for_each("name", LIMITED)
 def test_training_that_is_cut_short_has_not_converged(name):
-    limit = "max_iterations" if name == "CRFsuiteCRF" else "max_iter"
-    model = fitted(ITERATIVE[name], **{limit: 1})
+    model = fitted(ITERATIVE[name], **{limit_of(name): 1})
     assert (model.n_iter_, model.converged_) == (1, False)
+
+
+def test_every_iterative_estimator_is_here():
+    told = {name for name in ESTIMATORS if "converged_" in section(ESTIMATORS[name], "Attributes")}
+    assert told == {name.split(",")[0] for name in ITERATIVE}
+
+
+CALLERS = {
+    "fit": lambda model, X, y: model.fit(X, y),
+    "a pipeline": lambda model, X, y: make_pipeline(model).fit(X, y),
+    "a grid search": lambda model, X, y: GridSearchCV(
+        model, {"n_jobs": [None]}, cv=2, n_jobs=1, scoring=lambda *_: 0.0
+    ).fit(X, y),
+}
+
+
+@for_each("caller", CALLERS)
+@for_each("name", LIMITED)
+def test_training_that_is_cut_short_warns_at_the_line_of_the_user(name, caller):
+    model = clone(ITERATIVE[name]).set_params(**{limit_of(name): 1})
+    with pytest.warns(ConvergenceWarning, match="training did not converge") as caught:
+        CALLERS[caller](model, inputs_of(model), LABELS)
+    places = {(w.filename, w.lineno) for w in caught if w.category is ConvergenceWarning}
+    code = CALLERS[caller].__code__
+    assert places <= {(__file__, code.co_firstlineno + k) for k in range(3)}
+
+
+@for_each("weight", [1e20, 1e100, 1e155, 1e300])
+@iterative
+@pytest.mark.filterwarnings("ignore")
+def test_huge_weights_of_samples_are_trained_with_or_an_error(name, weight):
+    model = clone(ITERATIVE[name])
+    X, weights = inputs_of(model), np.full(len(LABELS), weight)
+    model.fit(X, LABELS)
+    before = [*map(list, model.predict(X))]
+    try:
+        model.fit(X, LABELS, sample_weight=weights)
+    except ValueError as error:
+        assert re.search("finite|precision|inf", str(error))
+        assert re.search("scale|smaller|lower", str(error))
+        assert [*map(list, model.predict(X))] == before
+    else:
+        assert len(model.predict(X)) == len(X)
+        assert np.isfinite(model.loss_curve_[-1:]).all()
+        assert not model.converged_ or model.loss_curve_[-1] < model.loss_curve_[0]
+
+
+@for_each("scale", [1e30, 1e100])
+@for_each("solver", ["auto", "owlqn", "sgd", "bundle", "cg", "rprop"])
+@pytest.mark.filterwarnings("ignore")
+def test_training_that_never_left_its_start_has_not_converged(solver, scale):
+    criterion = "max_margin" if solver == "bundle" else "log_loss"
+    rows = [scale * np.array(row) for row in ROWS]
+    crf = CRF(criterion, solver=solver, max_iter=20, random_state=0).fit(rows, LABELS)
+    start = CRF(criterion, solver="lbfgs", max_iter=1, random_state=0).fit(ROWS, LABELS)
+    assert not crf.converged_ or crf.loss_curve_[-1] < start.loss_curve_[0]
 
 
 @for_each("name", [name for name, has in HAS.items() if has >= STOPPING])

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ._history import History
-from ._progress import LIMIT, Progress, negligible
+from ._progress import LIMIT, SMALLER, Progress, negligible
 
 __all__ = ["descend"]
 
@@ -54,6 +54,8 @@ def descend(
     history = History(x, memory, n_threads)
     history.keep(x, x, gradient, steepest_of(x, gradient))
     progress.start(x, loss, history.steepest)
+    if not np.isfinite(float(history.steepest @ history.steepest)):
+        raise ValueError(f"the squares of the derivatives at x0 are not finite; {SMALLER}")
     turns = 0
     while not progress.message:
 
@@ -74,8 +76,11 @@ def descend(
         elif len(history):
             history.clear()
         elif turns < MAX_TURNS:
-            here, (_, gradient) = history.steepest.copy(), progress.evaluate(x_new)
-            _turn(progress, history, x, loss, here, steepest_of(x_new, gradient))
+            here, (other, gradient) = history.steepest.copy(), progress.evaluate(x_new)
+            there = steepest_of(x_new, gradient)
+            # By how much the plane at the new point lies below the objective at x.
+            error = loss - other - float(there @ (x - x_new))
+            _turn(progress, history, x, loss, here, there, error)
             turns += 1
         else:
             progress.stop(False, NOT_LOWER)
@@ -89,6 +94,7 @@ def _turn(
     loss: float,
     here: np.ndarray,
     there: np.ndarray,
+    error: float,
 ) -> None:
     """Continue from x with the shortest convex combination of two (pseudo-)gradients, or stop."""
     change = here - there
@@ -99,7 +105,8 @@ def _turn(
     if not length < SHORTER * np.linalg.norm(here):
         progress.stop(False, NOT_LOWER)
     elif length <= progress.tol * abs(loss):
-        progress.stop(True, "no direction leads down by more than tol")
+        is_near = error <= progress.tol * abs(loss)
+        progress.stop(is_near, "no direction leads down by more than tol" if is_near else NOT_LOWER)
     else:
         history.keep(x, x, history.gradient, shortest)
 

@@ -85,7 +85,7 @@ def _finite(hessp: Callable, dtype: np.dtype) -> Callable[[np.ndarray, np.ndarra
 
     def product(x: np.ndarray, v: np.ndarray) -> np.ndarray:
         curvature = np.asarray(hessp(x.astype(dtype), v.astype(dtype)), dtype=float)
-        if not np.isfinite(curvature).all():
+        if not (np.isfinite(curvature).all() and np.isfinite(float(v @ curvature))):
             raise ValueError(f"hessp is not finite; {SMALLER}")
         return curvature
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ._progress import Objective, Progress, as_weights
+from ._progress import SMALLER, Objective, Progress, as_weights
 
 __all__ = ["bundle"]
 
@@ -13,6 +13,8 @@ __all__ = ["bundle"]
 PATIENCE = 20
 # The minimum over planes is found up to this fraction of the gap, by at most this number of steps.
 ACCURACY, MOST_STEPS = 0.1, 10_000
+WITHIN_TOL = "the objective is within tol of its minimum"
+INEXACT = "the gap to the minimum is lost in rounding errors"
 
 
 def bundle(
@@ -101,7 +103,8 @@ def bundle(
         gap = best[1] - bound
         progress.advance(*best)
         if gap <= tol * abs(best[1]):
-            progress.stop(True, "the objective is within tol of its minimum")
+            is_exact = planes.rounding() <= tol * abs(best[1])
+            progress.stop(is_exact, WITHIN_TOL if is_exact else f"{INEXACT}; {SMALLER}")
     result = progress.result(*best)
     result.gap = gap
     return result
@@ -168,6 +171,11 @@ class _Planes:
             self._shares[down] = self._shares[down] - step
         self._unused = np.where(self._shares > 0, 0, self._unused + 1)
         return value
+
+    def rounding(self) -> float:
+        """The size of the rounding error of the bound."""
+        used = np.diag(self._products)[self._shares > 0]
+        return float(np.finfo(float).eps * self._variance * used.max())
 
     def point(self) -> np.ndarray:
         """The weights x(a) at the present shares a."""

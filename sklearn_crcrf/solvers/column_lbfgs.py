@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ._progress import LIMIT, PERIOD, SMALLER
+from ._progress import LIMIT, PERIOD, SMALLER, negligible
 
 __all__ = ["column_lbfgs"]
 
@@ -68,11 +68,12 @@ def column_lbfgs(
     """
     x = x0.copy()
     value, gradient = fun(x)
-    if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
+    square = _inner(gradient, gradient)
+    if not (np.isfinite(value).all() and np.isfinite(square).all()):
         raise ValueError(f"fun is not finite at x0; {SMALLER}")
     steps, nit, nfev = _Steps(memory), 0, 1
     values = deque([value], maxlen=PERIOD + 1)
-    active = _inner(gradient, gradient) > 0
+    first, active = value, square > 0
     success, message = True, "the objective of every column has converged"
     while active.any():
         if nit >= max_iter:
@@ -86,6 +87,8 @@ def column_lbfgs(
         steps.add(x_new - x, gradient_new - gradient)
         x, value, gradient = x_new, value_new, gradient_new
         values.append(value)
+        if (active & ~moved & (value == first) & ~_is_negligible(slope, value, x.dtype)).any():
+            success, message = False, f"the line search found no lower point; {SMALLER}"
         active &= moved
         if len(values) > PERIOD:
             active &= values[0] - value > tol * np.abs(value)
@@ -131,6 +134,12 @@ class _Steps:
         for (step, change, inverse), factor in zip(self._kept, reversed(factors), strict=True):
             q += (factor - inverse * _inner(change, q)).astype(dtype) * step
         return q
+
+
+def _is_negligible(slope: np.ndarray, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Whether each column would fall by no more than its rounding error."""
+    pairs = zip(-slope, value, strict=True)
+    return np.array([negligible(fall, loss, dtype) for fall, loss in pairs])
 
 
 def _search(fun, x, value, gradient, direction, slope):

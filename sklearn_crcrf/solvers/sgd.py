@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ._progress import Progress
+from ._progress import SMALLER, Progress
 
 __all__ = ["StochasticObjective", "sgd"]
 
@@ -20,7 +20,7 @@ RECENCY = 3
 # The first rate that is tried on a sample, and the factor between tried rates.
 FIRST_RATE, FACTOR = 0.1, 2.0
 # Number of examples in the sample, and maximum numbers of larger and of smaller rates tried.
-SAMPLE, LARGER, SMALLER = 500, 3, 20
+SAMPLE, N_LARGER, N_SMALLER = 500, 3, 20
 
 
 class StochasticObjective(Protocol):
@@ -118,7 +118,8 @@ def sgd(
         rate = _calibrate(fun, x0, fun.order(rng))
     rates = _Rates(rate, fun.precision / fun.sizes.sum(), n_seen)
     state = fun.start(x0.copy())
-    best, loss, least = x0, fun.loss(state), np.inf
+    start = loss = fun.loss(state)
+    best, least = x0, np.inf
     mean = np.zeros_like(x0)
     progress.start(best, loss, None)
     while not progress.message:
@@ -133,6 +134,8 @@ def sgd(
         else:
             rates.halve()
         progress.advance(best, least, None)
+    if progress.success and progress.nit and not least <= start + tol * abs(start):
+        progress.stop(False, f"the objective rose from {start:g} to {least:g}; {SMALLER}")
     return OptimizeResult(progress.result(best, min(loss, least), None), rate=rate)
 
 
@@ -169,7 +172,7 @@ def _calibrate(fun: StochasticObjective, x0: np.ndarray, batches: np.ndarray) ->
         return loss if np.isfinite(loss) else np.inf
 
     best, least = FIRST_RATE, loss_after(FIRST_RATE)
-    for factor, n_trials in ((FACTOR, LARGER), (1.0 / FACTOR, SMALLER)):
+    for factor, n_trials in ((FACTOR, N_LARGER), (1.0 / FACTOR, N_SMALLER)):
         rate = FIRST_RATE * factor
         for _ in range(n_trials):
             loss = loss_after(rate)

@@ -1,6 +1,6 @@
 """BoostedCRF: a chain whose state scores are sums of regression trees."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -26,7 +26,7 @@ from ...linear import Corpus
 from ...linear.constraints import check_possible, forbidden_scores
 from ...structures import Scores, Structure, structure_of
 from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.monitor import Training
+from ...training.loop import train
 from ...training.validation import hold_out_of
 from ...utils.replaced_parts import check_parts
 from ...utils.soundness import Array, Requirement, below, labels
@@ -38,6 +38,7 @@ from .trees import tree_requirements
 
 __all__ = ["BoostedCRF"]
 
+VALIDATE = "with validation_fraction, training ends where more trees no longer help"
 SEEDS = np.iinfo(np.int32).max
 MOST = np.iinfo(np.int32).max  # what a tree can count
 
@@ -280,7 +281,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             self.transitions_ = np.zeros(2 * self.baseline_.shape)
         booster = Booster(data, self._state_scores(data.corpus.X), self.transitions_)
         self._boost(booster, validation, rng, progress)
-        progress.finish(lambda: vars(self))
 
     def _training_data(self, corpus: Corpus) -> TrainingData:
         return TrainingData(corpus, self._forbidden(), effective_n_jobs(self.n_jobs))
@@ -319,38 +319,21 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             held_out = HeldOut(validation, self._state_scores(validation.corpus.X))
             validate = _loss_of_last(held_out, trees, transitions)
 
-        def fitted() -> Mapping[str, Any]:
-            twin = copy(self)
-            twin._set_fitted(before, trees, transitions, training)
-            return vars(twin)
-
-        training = Training(
-            self.verbose,
-            validate,
-            self.n_iter_no_change,
-            notify=lambda x: progress.iterated(fitted),
-        )
-        self.converged_ = False
-        try:
+        def iterate(callback: Callable) -> OptimizeResult:
             for _ in range(self.max_iter):
                 step = booster.take(self._step(booster, rng))
                 trees.append(step.tree)
                 transitions.append(booster.transition)
-                x = np.array([len(trees)])
-                training(OptimizeResult(fun=booster.residuals.loss, nit=len(trees), x=x))
-        except StopIteration:
-            self.converged_ = True
-        except KeyboardInterrupt:
-            if not training.may_end:
-                raise
-        self._set_fitted(before, trees, transitions, training)
+                callback(OptimizeResult(fun=booster.residuals.loss, x=np.array([len(trees)])))
+            message = f"the loss may still fall after max_iter={self.max_iter} rounds; {VALIDATE}"
+            return OptimizeResult(x=np.array([0]), success=False, message=message)
 
-    def _set_fitted(self, before: list, trees: list, transitions: list, training: Training) -> None:
-        """Set the trees and transitions of the best number of rounds so far, and the curves."""
-        n_rounds = 0 if training.x is None else int(training.x[0])
-        self.estimators_, self.transitions_ = before + trees[:n_rounds], transitions[n_rounds]
-        self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
-        self.n_iter_ = training.n_iter
+        def set_weights(fitted: BoostedCRF, x: np.ndarray) -> None:
+            n_rounds = int(x[0])
+            fitted.estimators_ = before + trees[:n_rounds]
+            fitted.transitions_ = transitions[n_rounds]
+
+        train(self, iterate, set_weights, progress=progress, validate=validate)
 
     def _step(self, booster: Booster, rng):
         """The step of a round."""

@@ -1,7 +1,6 @@
 """CRF: the linear-chain conditional random field of iterative training."""
 
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -9,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
+from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -25,7 +24,7 @@ from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...structures import Scores, Structure
 from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.monitor import Training
+from ...training.loop import train
 from ...training.validation import hold_out_of
 from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
@@ -373,39 +372,19 @@ default="log_loss"
             problem, start = problem.merge_duplicates(start)
         x0 = problem.vector(start)
 
-        def fitted(x: np.ndarray) -> Mapping[str, Any]:
-            twin = copy(self)
-            twin._set_weights(problem, x)
-            return vars(twin)
+        def iterate(callback: Callable) -> OptimizeResult:
+            options = {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
+            return solve(solver, problem, x0, c1=self.c1, stochastic=stochastic, **options)
 
-        training = Training(
-            self.verbose,
-            self._validation(problem, held_out),
-            self.n_iter_no_change,
-            notify=lambda x: progress is not None and progress.iterated(lambda: fitted(x)),
+        result = train(
+            self,
+            iterate,
+            lambda fitted, x: fitted._set_weights(problem, x),
+            progress=progress,
+            validate=self._validation(problem, held_out),
+            is_part=is_part,
         )
-        options = {"max_iter": self.max_iter, "tol": self.tol, "callback": training}
-        converged, message = False, "it was interrupted"
-        try:
-            result = solve(solver, problem, x0, c1=self.c1, stochastic=stochastic, **options)
-            converged, message = bool(result.success), result.message
-            self._rate = result.get("rate")
-        except KeyboardInterrupt:
-            if not training.may_end:
-                raise
-        x = result.x if training.x is None else training.x
-        if not np.isfinite(x).all():
-            raise ValueError(
-                "training led to weights that are not finite: scale the attributes or the weights "
-                "of sequences"
-            )
-        self._set_weights(problem, x)
-        self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
-        self.n_iter_, self.converged_ = training.n_iter, converged
-        if progress is not None:
-            progress.finish(lambda: vars(self))
-        if not converged and not is_part:
-            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=4)
+        self._rate = result.get("rate", self._rate)
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         n_labels = len(self.classes_)

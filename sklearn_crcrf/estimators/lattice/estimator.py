@@ -1,8 +1,6 @@
 """LatticeCRF: a CRF of any order, over the labels that a fast model finds likely."""
 
-import warnings
-from collections.abc import Iterator, Mapping
-from copy import copy
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
@@ -31,7 +28,7 @@ from ...linear.encoder import AttributeEncoder
 from ...solvers import adagrad
 from ...structures import Candidates, Lattice, LatticeScores, Structure, structure_of
 from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.monitor import Training
+from ...training.loop import train
 from ...utils.soundness import Array, Fact, Requirement
 from ..crf.solving import check_supported, solve
 from ..empirical import EmpiricalCRF
@@ -269,7 +266,13 @@ default="adagrad"
         rng = check_random_state(self.random_state)
         with self._replaced_by(self._unfitted()) as twin:
             corpus, raw = twin._read_all(X, y, sample_weight)
-            twin._train(twin._problem(corpus, raw, rng), rng, progress)
+            problem = twin._problem(corpus, raw, rng)
+            train(
+                twin,
+                lambda callback: twin._solve(problem, rng, callback),
+                lambda fitted, x: fitted._set_weights(problem, x),
+                progress=progress,
+            )
         return self
 
     def _max_iter(self) -> int:
@@ -345,39 +348,8 @@ default="adagrad"
             effective_n_jobs(self.n_jobs),
         )
 
-    def _train(
-        self, problem: LatticeProblem, rng: np.random.RandomState, progress: FitProgress
-    ) -> None:
-        def fitted(x: np.ndarray) -> Mapping[str, Any]:
-            twin = copy(self)
-            twin._set_weights(problem, x)
-            return vars(twin)
-
-        training = Training(self.verbose, None, 1, lambda x: progress.iterated(lambda: fitted(x)))
-        converged, message = False, "it was interrupted"
-        try:
-            result = self._solve(problem, rng, training)
-            x, converged, message = result.x, bool(result.success), result.message
-        except KeyboardInterrupt:
-            if not training.may_end:
-                raise
-            x = training.x
-        if not np.isfinite(x).all():
-            raise ValueError(
-                "training led to weights that are not finite: scale the attributes or the weights "
-                "of sequences"
-            )
-        self._set_weights(problem, x)
-        self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
-        self.converged_ = converged
-        progress.finish(lambda: vars(self))
-        if not converged:
-            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=4)
-
-    def _solve(
-        self, problem: LatticeProblem, rng: np.random.RandomState, training: Training
-    ) -> Any:
-        options: dict[str, Any] = {"max_iter": self._max_iter(), "callback": training}
+    def _solve(self, problem: LatticeProblem, rng: np.random.RandomState, callback: Any) -> Any:
+        options: dict[str, Any] = {"max_iter": self._max_iter(), "callback": callback}
         if self.solver == "adagrad":
             if not isinstance(problem.criterion, LogLoss):
                 raise ValueError(f'solver="adagrad" is for the log loss, not {problem.criterion}')

@@ -191,5 +191,10 @@ class LatticeLearning:
         table[:, 2] = 0.0
 
     def mean(self, table: np.ndarray, n: int) -> np.ndarray:
-        """The mean of the weights after each of n units."""
+        """The mean of the weights after each of n units; ValueError if their squares overflow."""
+        if not np.isfinite(table[:, 1]).all():
+            raise ValueError(
+                "the squares of derivatives are not finite: scale the attributes or the weights of "
+                "sequences"
+            )
         return table[:, 0] - table[:, 2] / table.dtype.type(n)

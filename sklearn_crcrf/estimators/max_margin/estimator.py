@@ -1,14 +1,11 @@
 """MaxMarginCRF: a chain trained so that gold paths are best by a margin."""
 
-import warnings
-from collections.abc import Callable, Mapping
-from copy import copy
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -18,7 +15,7 @@ from ...linear import Coefficients, Examples
 from ...linear.classifier import LinearChainClassifier
 from ...linear.constraints import forbidden_scores
 from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.monitor import Training
+from ...training.loop import train
 from ...utils.linear_algebra import in_one_thread
 from .exponentiated_gradient import exponentiated_gradient
 from .frank_wolfe import frank_wolfe
@@ -236,42 +233,20 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
             raise ValueError("sample_weight and class_weight leave no sequence with any weight")
         duals: list[float] = []
 
-        def fitted(x: Coefficients) -> Mapping[str, Any]:
-            twin = copy(self)
-            twin._set_fitted(x, training, duals)
-            return vars(twin)
+        def iterate(callback: Callable) -> OptimizeResult:
+            def note(result: OptimizeResult) -> None:
+                duals.append(result.dual)
+                callback(result)
 
-        training = Training(
-            self.verbose,
-            None,
-            self.max_iter,
-            lambda x: progress.iterated(lambda: fitted(x)),
-        )
-
-        def note(result: OptimizeResult) -> None:
-            duals.append(result.dual)
-            training(result)
-
-        converged, message = False, "it was interrupted"
-        options = {"max_iter": self.max_iter, "tol": self.tol, "callback": note}
-        try:
+            rng = check_random_state(self.random_state)
+            options = {"max_iter": self.max_iter, "tol": self.tol, "callback": note}
             with in_one_thread():
-                rng = check_random_state(self.random_state)
-                result = SOLVERS[self.solver](problem, rng=rng, **options)
-            converged, message = result.success, result.message
-        except KeyboardInterrupt:
-            if not training.may_end:
-                raise
-        self._set_fitted(training.x, training, duals)
-        self.converged_ = converged
-        progress.finish(lambda: vars(self))
-        if not converged:
-            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
+                return SOLVERS[self.solver](problem, rng=rng, **options)
 
-    def _set_fitted(self, x: Coefficients, training: Training, duals: list[float]) -> None:
-        """Set the weights and the curves of training."""
+        train(self, iterate, lambda fitted, x: fitted._set_weights(x, duals), progress=progress)
+
+    def _set_weights(self, x: Coefficients, duals: list[float]) -> None:
         weights = x.weights(self.boundaries)
         self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
-        self.n_iter_ = training.n_iter
-        self.loss_curve_, self.dual_curve_ = training.losses, duals[: self.n_iter_]
+        self.dual_curve_ = duals[: self.n_iter_]
         self.duality_gap_ = self.loss_curve_[-1] - self.dual_curve_[-1]

@@ -1,7 +1,6 @@
 """OutputCodeCRF: many labels, as the bits of a code."""
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
 from numbers import Integral
 from typing import Any, Self
@@ -9,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -21,7 +19,7 @@ from ...linear.classifier import LinearChainClassifier
 from ...solvers import column_lbfgs
 from ...structures import Scores
 from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.monitor import Training
+from ...training.loop import train
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Array, Requirement
 from .codes import CODES, check_rows_differ, error_bounds, given_code
@@ -235,41 +233,18 @@ default="balanced"
         self.code_book_ = self._make_code(corpus)
         columns = Columns(corpus, self.code_book_, self.sigma, effective_n_jobs(self.n_jobs))
 
-        def fitted(x: np.ndarray) -> Mapping[str, Any]:
-            twin = copy(self)
-            twin._set_weights(x)
-            return vars(twin)
-
-        training = Training(
-            self.verbose,
-            None,
-            self.max_iter,
-            lambda x: progress.iterated(lambda: fitted(x)),
+        options = {"max_iter": self.max_iter, "tol": self.tol}
+        train(
+            self,
+            lambda callback: column_lbfgs(columns, columns.start(), callback=callback, **options),
+            lambda fitted, x: fitted._set_weights(x, columns, corpus.weight.sum()),
+            progress=progress,
         )
-        options = {"max_iter": self.max_iter, "tol": self.tol, "callback": training}
-        converged, message = False, "it was interrupted"
-        x = columns.start()
-        try:
-            result = column_lbfgs(columns, x, **options)
-            x, converged, message = result.x, bool(result.success), result.message
-        except KeyboardInterrupt:
-            if not training.may_end:
-                raise
-            x = training.x
-        self._set_weights(x)
+
+    def _set_weights(self, x: np.ndarray, columns: Columns, weight: float) -> None:
         columns(x)
         losses = columns.losses[: columns.n_columns]
-        self.bounds_ = error_bounds(self.code_book_, losses, corpus.weight.sum())
-        self.loss_curve_, self.n_iter_, self.converged_ = (
-            training.losses,
-            training.n_iter,
-            converged,
-        )
-        progress.finish(lambda: vars(self))
-        if not converged:
-            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=4)
-
-    def _set_weights(self, x: np.ndarray) -> None:
+        self.bounds_ = error_bounds(self.code_book_, losses, weight)
         n_labels, n_columns = self.code_book_.shape
         x = x[:, :n_columns]
         self.column_coef_ = np.ascontiguousarray(x[:-4])

@@ -1,6 +1,6 @@
 """StructuredPerceptron: a linear chain with error-driven online training."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
 from numbers import Integral
 from typing import Any
@@ -22,7 +22,7 @@ from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...structures import Scores, Structure
 from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.monitor import Training
+from ...training.loop import train
 from ...training.validation import hold_out
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Array, Fact, Requirement, below, matrix
@@ -284,7 +284,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             return _error(examples, found, order)
 
         validate = None if held_out is None else self._validation(corpus.take(held_out))
-        self._train(learn, start, validate, progress)
+        self._train(learn, start, validate, progress, is_part)
 
     def _fit_folder(self, folder: CorpusFolder, known: Known | None, progress: FitProgress) -> None:
         """Train out of core."""
@@ -370,6 +370,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         start: Learned,
         validate: Callable[[LastWeights], float] | None,
         progress: FitProgress | None,
+        is_part: bool = False,
     ) -> None:
         """Train epoch by epoch, and set the fitted attributes.
 
@@ -377,33 +378,23 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         """
         learner = self._learner(start)
 
-        def fitted(x: LastWeights) -> Mapping[str, Any]:
-            twin = copy(self)
-            twin._set_fitted(x, training)
-            return vars(twin)
-
-        training = Training(
-            self.verbose,
-            validate,
-            self.n_iter_no_change,
-            lambda x: progress is not None and progress.iterated(lambda: fitted(x)),
-        )
-        converged = False
-        try:
-            for epoch in range(1, self.max_iter + 1):
+        def iterate(callback: Callable) -> OptimizeResult:
+            for _ in range(self.max_iter):
                 loss = learn(learner)
-                training(OptimizeResult(x=learner, fun=loss, nit=epoch))
+                callback(OptimizeResult(x=learner, fun=loss))
                 if loss == 0:
                     raise StopIteration
-        except StopIteration:
-            converged = True
-        except KeyboardInterrupt:
-            if not training.may_end:
-                raise
-        self._set_fitted(training.x, training)
-        self.converged_ = converged
-        if progress is not None:
-            progress.finish(lambda: vars(self))
+            message = f"labels were still corrected after max_iter={self.max_iter} epochs"
+            return OptimizeResult(success=False, message=message)
+
+        train(
+            self,
+            iterate,
+            lambda fitted, x: fitted._set_weights(x),
+            progress=progress,
+            validate=validate,
+            is_part=is_part,
+        )
 
     def _learner(self, start: Learned) -> LastWeights:
         """What learns from the sequences."""
@@ -439,14 +430,12 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             is_seen = self._history.n_seen == self._n_seen
             yield Fact("_n_seen", is_seen, "must be the number of votes")
 
-    def _set_fitted(self, learner: LastWeights, training: Training) -> None:
-        """Set the learned weights and the curves of training."""
+    def _set_weights(self, learner: LastWeights) -> None:
+        """Set what a learner has learned."""
         learned = learner.learned()
         weights, last = (part.weights(self.boundaries) for part in learned[:2])
         self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
         self._last, self._n_seen, self._history = last, learned.n_seen, learned.history
-        self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
-        self.n_iter_ = training.n_iter
 
 
 def _error(examples: Examples, found: np.ndarray, sequences: np.ndarray) -> float:

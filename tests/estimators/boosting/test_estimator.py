@@ -310,7 +310,8 @@ def test_interrupted_training_keeps_the_rounds_before(monkeypatch):
         return original(*args, **kwargs)
 
     monkeypatch.setattr(estimator_module, "newton_step", stop_at_fourth)
-    crf = BoostedCRF(random_state=0, **FAST).fit(X, y)
+    with pytest.warns(match="training did not converge: it was interrupted"):
+        crf = BoostedCRF(random_state=0, **FAST).fit(X, y)
     monkeypatch.undo()
     expected = BoostedCRF(random_state=0, **FAST).set_params(max_iter=3).fit(X, y)
     assert crf.n_iter_ == 3

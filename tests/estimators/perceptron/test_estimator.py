@@ -189,7 +189,8 @@ def test_ctrl_c_leaves_the_weights_of_the_last_epoch(
         return result
 
     monkeypatch.setattr(where, name, interrupted)
-    perceptron.fit(X, y)
+    with pytest.warns(match="training did not converge: it was interrupted"):
+        perceptron.fit(X, y)
     assert not perceptron.converged_
     assert perceptron.n_iter_ == 2
     assert_array_equal(all_weights(perceptron), all_weights(expected))

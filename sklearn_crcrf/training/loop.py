@@ -1,0 +1,98 @@
+"""The training loop of all iterative estimators."""
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+from sklearn.exceptions import ConvergenceWarning
+
+from ..utils.warning import warn_caller
+from .callbacks import FitProgress
+from .monitor import Training
+
+__all__ = ["train"]
+
+
+def train(
+    estimator: Any,
+    iterate: Callable[[Training], OptimizeResult],
+    set_weights: Callable[[Any, Any], None],
+    *,
+    progress: FitProgress | None = None,
+    validate: Callable[[Any], float] | None = None,
+    is_part: bool = False,
+) -> OptimizeResult:
+    """Run the iterations of a fit, set the fitted attributes, and warn unless training converged.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets the curves of training, ``n_iter_`` and ``converged_``.
+    iterate : callable
+        Takes what is to be called with an OptimizeResult after each iteration, and returns one;
+        StopIteration is convergence.
+    set_weights : callable
+        Takes an estimator that has its curves, and x: sets all other fitted attributes.
+    progress : FitProgress, optional
+    validate : callable, optional
+        Takes x, and returns the loss on held-out data.
+    is_part : bool
+        Whether more training is meant to follow, so that there is no need to warn.
+
+    Returns
+    -------
+    OptimizeResult
+        What ``iterate`` returned.
+
+    Raises
+    ------
+    ValueError
+        If the weights or the loss are not finite; then the estimator is as it was.
+    """
+
+    def fitted(x: Any) -> Mapping[str, Any]:
+        twin = copy(estimator)
+        twin.loss_curve_, twin.n_iter_ = training.losses, training.n_iter
+        if hasattr(estimator, "validation_fraction"):
+            twin.validation_curve_ = training.validation_losses
+        set_weights(twin, x)
+        return vars(twin)
+
+    training = Training(
+        estimator.verbose,
+        validate,
+        getattr(estimator, "n_iter_no_change", 1),
+        notify=lambda x: progress is not None and progress.iterated(lambda: fitted(x)),
+    )
+    result = OptimizeResult(x=None, success=False, message="it was interrupted")
+    try:
+        result = iterate(training)
+    except StopIteration:
+        result.success = True
+    except KeyboardInterrupt:
+        if not training.may_end:
+            raise
+    x = result.x if training.x is None else training.x
+    weights = x.learned() if hasattr(x, "learned") else x
+    if not all(np.isfinite(array).all() for array in _floats((weights, training.losses[-1:]))):
+        raise ValueError(
+            "training led to weights or a loss that are not finite: scale the attributes or the "
+            "weights of sequences"
+        )
+    vars(estimator).update(fitted(x), converged_=bool(result.success))
+    if progress is not None:
+        progress.finish(lambda: vars(estimator))
+    if not estimator.converged_ and not is_part:
+        warn_caller(f"training did not converge: {result.message}", ConvergenceWarning)
+    return result
+
+
+def _floats(values: Any) -> Iterator[np.ndarray]:
+    """All arrays of floats in nested tuples and lists; numbers are such arrays too."""
+    if isinstance(values, (tuple, list)):
+        for value in values:
+            yield from _floats(value)
+    elif np.asarray(values).dtype.kind == "f":
+        yield np.asarray(values)
