@@ -11,9 +11,11 @@ from sklearn.utils import get_tags
 from sklearn.utils._set_output import _get_output_config
 
 from ..data.frames import as_frame, frame_columns
+from ..data.missing import endless_hash
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable
+from ..utils.names import shown
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._base import SequenceTransformer, _as_frame, _rows_in_order, is_frame
@@ -190,6 +192,8 @@ class PerToken(SequenceTransformer):
             return X.iloc[sequences.data], sequences
         sequences = as_sequences(X).X
         data = sequences.data
+        if isinstance(data, np.ndarray) and data.dtype == object:
+            _refuse_endless(sequences)
         if isinstance(data, SymbolTable):
             import pandas as pd
 
@@ -237,6 +241,16 @@ class PerToken(SequenceTransformer):
             return self.get_feature_names_out()
         except AttributeError:
             return [f"x{j}" for j in range(n_columns)]
+
+
+def _refuse_endless(sequences: SequenceArray) -> None:
+    """Raise ValueError for a tuple whose hash, which transformers take, would have no end."""
+    tokens = sequences.data.ravel().tolist()
+    values = [v for token in tokens if isinstance(token, Mapping) for v in token.values()]
+    for items in (tokens, values):
+        endless = endless_hash(items)
+        if endless is not None:
+            raise ValueError(f"X: a token must not hold {shown(items[endless])}")
 
 
 def _takes_tokens(transformer: Any) -> bool:

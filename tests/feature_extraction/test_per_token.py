@@ -128,3 +128,15 @@ def test_a_transformer_of_dicts_refuses_words(transformer):
         fitted.transform([["the"]])
     with pytest.raises(ValueError, match="cannot take X, which has tokens of type str"):
         PerToken(transformer).fit_transform([["the"]])
+
+
+def test_a_tuple_without_end_is_refused():
+    endless = "the"
+    for _ in range(200_000):
+        endless = (endless,)
+    fitted = PerToken(OneHotEncoder()).fit([["the"]])
+    for token in (endless, {"w": endless}):
+        with pytest.raises(ValueError, match=r"X: a token must not hold \(+\.\.\."):
+            PerToken(OneHotEncoder()).fit([[token]])
+        with pytest.raises(ValueError, match=r"X: a token must not hold \(+\.\.\."):
+            fitted.transform([[token]])
