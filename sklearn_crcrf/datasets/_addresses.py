@@ -7,7 +7,7 @@ from functools import cache
 from sklearn.utils import check_random_state
 
 from ._address_grammar import RULES, SEGMENTS, vocabulary
-from ._checks import check_n_samples, check_probability
+from ._label_bias import check_n_samples, check_probability
 
 __all__ = ["make_addresses"]
 

@@ -3,7 +3,7 @@
 from ..base.weights import NamedWeights, Weights
 from ..data.sums import state_scores
 from .batches import BatchObjective
-from .corpus import Chunk, Corpus, transition_counts
+from .corpus import Chunk, Corpus, check_magnitude, transition_counts
 from .correcting import correct, find, step_by_margin
 from .designs import (
     DenseDesign,
@@ -17,7 +17,6 @@ from .duplicate_columns import DuplicateColumns, find_duplicates
 from .edge_data import EdgeEncoder
 from .examples import Coefficients, Differences, Examples
 from .link_tables import different_rows
-from .magnitude import check_magnitude
 from .objective import Objective
 from .single_weights import observed_pairs
 from .terms import Term, Transition, numbered

@@ -24,7 +24,7 @@ from ..data.ragged import SequenceArray
 from ..data.sums import state_scores
 from ..feature_extraction import SequenceVectorizer
 from ..feature_extraction.tagger_steps import tagger_steps
-from ..labels.constraints import as_constraints
+from ..labels.constraints import as_constraints, forbidden_scores
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
 from ..serving import Tagger
@@ -32,7 +32,7 @@ from ..structures import Scores, Structure
 from ..utils.replaced_parts import check_fitted, check_parts
 from ..utils.soundness import Array, Requirement, below, labels, matrix
 from . import Corpus, TransitionFeature, check_magnitude, edge_columns
-from .constraints import check_possible, forbidden_scores
+from .corpus import check_possible
 from .encoder import AttributeEncoder
 from .serving import linear_tagger_of
 

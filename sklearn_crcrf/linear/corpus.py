@@ -5,11 +5,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges, locate, longest_first
-from ..structures import Structure, TokenTransitions
+from ..labels.constraints import Constraints
+from ..structures import Scores, Structure, TokenTransitions
 
-__all__ = ["Chunk", "Corpus", "transition_counts"]
+__all__ = ["Chunk", "Corpus", "check_magnitude", "check_possible", "transition_counts"]
 
 # About the number of state scores in a chunk, whose units go through a criterion together, and in
 # a block of chunks, whose gradient by the weights is computed together.
@@ -153,3 +155,72 @@ def transition_counts(corpus: Corpus, n_labels: int) -> np.ndarray:
     counts = np.zeros((n_labels, n_labels))
     np.add.at(counts, (previous[known], current[known]), 1.0)
     return counts
+
+
+def check_magnitude(X: Any, offsets: np.ndarray) -> None:
+    """Raise ValueError if training on these attributes could overflow.
+
+    The derivatives by the weights are sums of attribute values over tokens. After a step along
+    these derivatives, scores are sums of squares of attribute values, which must be finite.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_tokens, n_attributes), float32 or float64
+    offsets : ndarray of shape (n_sequences + 1,)
+
+    Raises
+    ------
+    ValueError
+        The message names the sequence and the position of the largest value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.linear import check_magnitude
+    >>> check_magnitude(np.array([[1.0], [1e200]]), np.array([0, 2]))
+    Traceback (most recent call last):
+    ...
+    ValueError: X, sequence 0, position 1: the scores would not be finite, with attribute values \
+of up to 1e+200 in float64; scale them
+    """
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0:
+        return
+    largest = max(abs(float(values.max())), abs(float(values.min())))
+    limit = np.sqrt(float(np.finfo(values.dtype).max)) / X.shape[0]
+    if largest < limit:
+        return
+    at = int(np.argmax(np.abs(values)))
+    token = np.searchsorted(X.indptr, at, side="right") - 1 if sp.issparse(X) else at // X.shape[1]
+    sequence, position = locate(offsets, int(token))
+    raise ValueError(
+        f"X, sequence {sequence}, position {position}: the scores would not be finite, with "
+        f"attribute values of up to {largest:.3g} in {values.dtype}; scale them"
+    )
+
+
+def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
+    """Check that the labels of every sequence are possible.
+
+    Raises
+    ------
+    ValueError
+        If the labels of a sequence are not possible; the message says where.
+    """
+    if constraints is None:
+        return
+    wrong = constraints.violations(corpus.y, *corpus.structure.links())
+    if len(wrong):
+        sequence, position = locate(corpus.offsets, int(wrong[0]))
+        raise ValueError(
+            f"y, sequence {sequence}, position {position}: the constraints do not allow the label "
+            "here"
+        )
+    if corpus.allowed is not None:
+        scores = Scores.of(np.zeros(corpus.allowed.shape), *constraints.scores())
+        value, _ = corpus.structure.maximum(scores.allow(corpus.allowed))
+        if np.isneginf(value).any():
+            raise ValueError(
+                f"y, sequence {np.argmin(value)}: the constraints allow no labelling that agrees "
+                "with the labels that are known"
+            )

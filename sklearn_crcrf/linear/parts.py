@@ -8,9 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges
-from ..labels.constraints import Constraints, as_constraints
+from ..labels.constraints import Constraints, as_constraints, forbidden_scores
 from ..labels.encoding import sort_labels
-from .constraints import forbidden_scores
 from .corpus import Corpus, transition_counts
 from .encoder import AttributeEncoder
 from .single_weights import observed_pairs

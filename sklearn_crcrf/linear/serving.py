@@ -7,9 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.csr import csr_arrays
+from ..labels.constraints import forbidden_scores
 from ..serving import Tagger
 from ..serving.linear import linear_content
-from .constraints import forbidden_scores
 
 __all__ = ["linear_tagger_of"]
 

@@ -23,8 +23,7 @@ from .._kernels._gaussian import gaussian_penalty
 from ..criteria import Criterion
 from ..data.csr import csr_arrays
 from .batches import BatchObjective
-from .constraints import check_possible
-from .corpus import Chunk, Corpus
+from .corpus import Chunk, Corpus, check_possible
 from .designs import Slices, SparseDesign, design_of
 from .objective import Objective
 from .parts import ModelShape, OwnColumns, Part

@@ -1,16 +1,17 @@
 """The command tag."""
 
 import argparse
+import gc
 import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from ...datasets.columns import DOCUMENT, Rows
 from ...serving import Tagger, load_tagger
 from ...serving.files import is_tagger_file
 from . import _progress
-from ._collector import paused_collector
 from ._files import add_files, files_of, outputs_of, texts_of
 from ._numbers import positive
 from ._text import (
@@ -30,7 +31,15 @@ from ._text import (
 if TYPE_CHECKING:
     from ...model_files import StoredModel
 
-__all__ = ["Trained", "add_arguments", "labels_of", "named", "read_words", "run"]
+__all__ = [
+    "Trained",
+    "add_arguments",
+    "labels_of",
+    "named",
+    "paused_collector",
+    "read_words",
+    "run",
+]
 
 # Number of sequences that are labelled before they are written.
 CHUNK = 500
@@ -370,3 +379,19 @@ def _row(token: str | dict[str, Any]) -> list[str]:
 def _write_rows(file: IO[str], rows: list[list[str]], added: list[list[str]]) -> None:
     lines = ["\t".join(row + more) for row, more in zip(rows, added, strict=True)]
     file.write("\n".join(lines) + "\n\n")
+
+
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """Look for no garbage, while modules are imported and a model is loaded.
+
+    All that is made there stays, and to look through it again and again would take a tenth of a
+    second.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

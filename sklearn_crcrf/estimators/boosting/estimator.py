@@ -20,10 +20,10 @@ from ...base.docstrings import documented
 from ...base.parameters import shared
 from ...base.sample_weight import label_weights, sequence_weights
 from ...data.ragged import SequenceArray
-from ...labels.constraints import as_constraints
+from ...labels.constraints import as_constraints, forbidden_scores
 from ...labels.partial import encode_partial_labels
 from ...linear import Corpus
-from ...linear.constraints import check_possible, forbidden_scores
+from ...linear.corpus import check_possible
 from ...structures import Scores, Structure, structure_of
 from ...training.callbacks import CallbackSupportMixin, FitProgress
 from ...training.loop import train

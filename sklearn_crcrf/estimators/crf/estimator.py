@@ -17,9 +17,9 @@ from ...base.docstrings import documented
 from ...base.parameters import shared
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
+from ...labels.constraints import forbidden_scores
 from ...linear import Corpus, NamedWeights, Weights, numbered
 from ...linear.classifier import DECODERS, LinearChainClassifier, LinearClassifier
-from ...linear.constraints import forbidden_scores
 from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...structures import Scores, Structure

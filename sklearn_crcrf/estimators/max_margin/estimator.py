@@ -11,9 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.docstrings import documented
 from ...base.parameters import shared
+from ...labels.constraints import forbidden_scores
 from ...linear import Coefficients, Examples
 from ...linear.classifier import LinearChainClassifier
-from ...linear.constraints import forbidden_scores
 from ...training.callbacks import CallbackSupportMixin, FitProgress
 from ...training.loop import train
 from ...utils.linear_algebra import in_one_thread

@@ -14,10 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ...base.docstrings import documented
 from ...base.parameters import shared
 from ...data.layout import Layout
+from ...labels.constraints import forbidden_scores
 from ...labels.partial import encode_allowed
 from ...linear import Corpus, Examples, Weights, find
 from ...linear.classifier import LinearChainClassifier
-from ...linear.constraints import forbidden_scores
 from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...structures import Scores, Structure

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ...labels.constraints import forbidden_scores
 from ...linear import Coefficients, Examples
-from ...linear.constraints import forbidden_scores
 from ...linear.folder_shards import FolderShards
 from ...linear.shards import OwnCorpus
 from ...out_of_core.refusal import refuse_what_needs_all

@@ -1,6 +1,6 @@
 """Constraints: on transitions, and on the labels of whole samples."""
 
-from .constraints import Constraints, as_constraints, segment_constraints
+from .constraints import Constraints, as_constraints, forbidden_scores, segment_constraints
 from .global_constraint import GlobalConstraint
 from .implies import Implies
 from .linear import AtLeast, AtMost, Exactly, Linear
@@ -16,5 +16,6 @@ __all__ = [
     "Linear",
     "SameLabel",
     "as_constraints",
+    "forbidden_scores",
     "segment_constraints",
 ]

@@ -9,7 +9,7 @@ from ...utils.names import shown
 from ...utils.soundness import Array, Requirement
 from ..segments.schemes import SCHEMES, check_option, read_labels
 
-__all__ = ["Constraints", "as_constraints", "segment_constraints"]
+__all__ = ["Constraints", "as_constraints", "forbidden_scores", "segment_constraints"]
 
 
 class Constraints(NamedTuple):
@@ -191,3 +191,12 @@ def _check_allowed(name: str, allowed: Any, shape: tuple[int, ...]) -> np.ndarra
             f"but is of type {allowed.dtype} and shape {allowed.shape}"
         )
     return allowed
+
+
+def forbidden_scores(
+    constraints: Constraints | None, n_labels: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arrays to add to transition, begin and end scores: -inf where forbidden, else 0."""
+    if constraints is None:
+        return np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
+    return constraints.scores()

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from sklearn_crcrf.apps.cli._collector import paused_collector
+from sklearn_crcrf.apps.cli.tagging import paused_collector
 
 
 def test_it_goes_on_after_errors_too():
