@@ -22,6 +22,7 @@ class HasWordColumn:
     """
 
     column: str | None = None
+    column_: str | None
 
     def _choose_column(self, X: SequenceArray) -> str | None:
         """The column of the tokens in fit; warn if it could be another one."""
@@ -60,8 +61,7 @@ class HasWordColumn:
     def _known_column(self, names: Sequence[str]) -> str | None:
         """The column that is given or was found in fit; None if neither is so."""
         if self.column is None and is_fitted(self):
-            # Transformers that were stored without this attribute took the first column.
-            found = getattr(self, "column_", names[0] if names else None)
+            found = self.column_
             # Token strings have no names of columns.
             are_strings = found in (None, "token") or tuple(names) == ("token",)
             return None if are_strings and found not in names else found

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .archive import Archive
 from .foreign import check_foreign
@@ -119,10 +118,6 @@ class _Reader:
         content = node.get("content")
         instance = cls.__new__(cls)
         attributes: Any = None if content is None else self.read(content)
-        if sp.issparse(instance):
-            names = ("indices", "indptr") if cls.__name__.startswith(COMPRESSED) else ("coords",)
-            parts = tuple(attributes[name] for name in names)
-            return _sparse(cls, attributes["data"], parts, attributes["_shape"])
         if hasattr(instance, "__setstate__"):
             if attributes is not None:
                 instance.__setstate__(attributes)

@@ -245,8 +245,7 @@ def trusted_names() -> dict[str, frozenset[str]]:
         "JsonNode": [builtin("str")],
         "ListNode": [builtin("list")],
         "NdArrayNode": ["numpy.ndarray", *numpy_scalars],
-        # Older versions of skops store sparse arrays as objects.
-        "ObjectNode": [*_names(_ours(OBJECTS)), *_names(SPARSE)],
+        "ObjectNode": _names(_ours(OBJECTS)),
         "RandomStateNode": ["numpy.random.mtrand.RandomState"],
         "SetNode": [builtin("set")],
         "SliceNode": [builtin("slice")],

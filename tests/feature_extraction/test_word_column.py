@@ -124,15 +124,6 @@ def test_windows_are_fitted_again_to_other_columns():
     assert Window([-1]).fit(as_dicts(["bias", "word"])).column_ is None
 
 
-def test_transformers_stored_without_the_attribute_take_the_first_column():
-    X = as_dicts(["tag", "word"])
-    fitted = TokenFeatures(["lower"]).fit(X)
-    del fitted.column_
-    old = pickle.loads(pickle.dumps(fitted))
-    assert {*old.transform(X).data.column("lower").tolist()} == {"true", "false"}
-    assert old.tagger_step(("tag", "word"))[1] == "tag"
-
-
 def test_numbers_of_columns():
     assert column_number(None, ["a", "b"]) == 0
     assert column_number("b", ["a", "b"]) == 1
