@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.labels.encoding import LabelIds, encode_labels, sort_labels
 
+# Elsewhere -100 means that a token has no label, so it is refused.
 scalars = st.one_of(
     st.text(max_size=3), st.integers(), st.booleans(), st.floats(allow_nan=False), st.binary()
-)
+).filter(lambda label: label != -100)
 labels = st.one_of(scalars, st.tuples(scalars, scalars), st.frozensets(scalars, max_size=2))
 nested = st.lists(st.lists(labels, max_size=4), max_size=5)
 
