@@ -31,7 +31,7 @@ from sklearn_crcrf import (
     SemiMarkovCRF,
     StructuredPerceptron,
 )
-from sklearn_crcrf.training.callbacks import CallbackSupportMixin
+from sklearn_crcrf.training.loop import CallbackSupportMixin
 
 STOPPING = {"validation_fraction", "n_iter_no_change"}
 SHARED = {"sigma", "class_weight", "warm_start", "verbose", *STOPPING}

@@ -1,7 +1,6 @@
 """Tools for training any estimator: fitted state, validation, callbacks and interrupts."""
 
 from .fitted_state import FittedState
-from .interruptible import interruptible
-from .nested import Stop, check_not_stopped, is_nested, nested_fits
+from .interruptible import Stop, check_not_stopped, interruptible, is_nested, nested_fits
 
 __all__ = ["FittedState", "Stop", "check_not_stopped", "interruptible", "is_nested", "nested_fits"]

@@ -1,14 +1,81 @@
-"""Long calls of code that does not check for signals."""
+"""Interrupts of long calls, and of fits nested in another fit, which one interrupt ends together.
+
+When its training is interrupted, an estimator keeps the best weights so far, and its fit returns.
+An estimator that trains others must not take this for success and train the next one.
+"""
 
 import weakref
 from _thread import start_new_thread
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from threading import current_thread, main_thread
-from typing import Any
+from typing import Any, Self
 
-__all__ = ["interruptible"]
+__all__ = ["Stop", "check_not_stopped", "interruptible", "is_nested", "nested_fits"]
+
+
+class Stop:
+    """Whether nested fits shall end.
+
+    Parameters
+    ----------
+    outer : Stop, optional
+        The Stop of the surrounding fit; it ends these fits too.
+    """
+
+    def __init__(self, outer: Self | None = None):
+        self._outer, self._is_set = outer, False
+
+    def set(self) -> None:
+        """Let nested fits end."""
+        self._is_set = True
+
+    def is_set(self) -> bool:
+        """Whether nested fits shall end."""
+        return self._is_set or (self._outer is not None and self._outer.is_set())
+
+
+_stop: ContextVar[Stop | None] = ContextVar("stop", default=None)
+
+
+@contextmanager
+def nested_fits(stop: Stop | None = None) -> Iterator[Stop]:
+    """Within this context interrupted estimators raise KeyboardInterrupt and keep no weights.
+
+    Parameters
+    ----------
+    stop : Stop, optional
+        In another thread, the Stop that this context yielded in the main thread, which alone
+        receives interrupts. Iterative training ends when it is set.
+
+    Yields
+    ------
+    Stop
+        Set when this context is interrupted.
+    """
+    stop = stop or Stop(_stop.get())
+    token = _stop.set(stop)
+    try:
+        yield stop
+    except KeyboardInterrupt:
+        stop.set()
+        raise
+    finally:
+        _stop.reset(token)
+
+
+def is_nested() -> bool:
+    """Whether this code runs in a nested fit."""
+    return _stop.get() is not None
+
+
+def check_not_stopped() -> None:
+    """Raise KeyboardInterrupt if nested fits shall end."""
+    stop = _stop.get()
+    if stop is not None and stop.is_set():
+        raise KeyboardInterrupt
 
 
 def interruptible(function: Callable, *args: Any, **kwargs: Any) -> Any:

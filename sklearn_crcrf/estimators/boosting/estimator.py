@@ -25,8 +25,7 @@ from ...labels.partial import encode_partial_labels
 from ...linear import Corpus
 from ...linear.corpus import check_possible
 from ...structures import Scores, Structure, structure_of
-from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.loop import train
+from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out_of
 from ...utils.replaced_parts import check_parts
 from ...utils.soundness import Array, Requirement, below, labels

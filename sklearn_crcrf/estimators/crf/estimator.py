@@ -23,8 +23,7 @@ from ...linear.classifier import DECODERS, LinearChainClassifier, LinearClassifi
 from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...structures import Scores, Structure
-from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.loop import train
+from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out_of
 from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights

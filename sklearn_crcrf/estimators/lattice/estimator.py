@@ -27,8 +27,7 @@ from ...linear.classifier import DECODERS, LinearClassifier
 from ...linear.encoder import AttributeEncoder
 from ...solvers import adagrad
 from ...structures import Candidates, Lattice, LatticeScores, Structure, structure_of
-from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.loop import train
+from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...utils.soundness import Array, Fact, Requirement
 from ..crf.solving import check_supported, solve
 from ..empirical import EmpiricalCRF

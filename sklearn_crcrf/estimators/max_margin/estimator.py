@@ -14,8 +14,7 @@ from ...base.parameters import shared
 from ...labels.constraints import forbidden_scores
 from ...linear import Coefficients, Examples
 from ...linear.classifier import LinearChainClassifier
-from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.loop import train
+from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...utils.linear_algebra import in_one_thread
 from .exponentiated_gradient import exponentiated_gradient
 from .frank_wolfe import frank_wolfe

@@ -25,7 +25,7 @@ from ...labels.partial import encode_partial_labels, label_columns
 from ...structures import Scores, Structure, structure_of
 from ...structures.weighted_sum import WeightedSum
 from ...training import Stop, nested_fits
-from ...training.callbacks import CallbackSupportMixin, FitProgress
+from ...training.loop import CallbackSupportMixin, FitProgress
 from ...training.monitor import Training
 from ...training.validation import hold_out
 from ...utils.real_numbers import real_numbers

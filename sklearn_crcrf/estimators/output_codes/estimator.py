@@ -18,8 +18,7 @@ from ...linear import Corpus, state_scores
 from ...linear.classifier import LinearChainClassifier
 from ...solvers import column_lbfgs
 from ...structures import Scores
-from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.loop import train
+from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Array, Requirement
 from .codes import CODES, check_rows_differ, error_bounds, given_code

@@ -21,8 +21,7 @@ from ...linear.classifier import LinearChainClassifier
 from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...structures import Scores, Structure
-from ...training.callbacks import CallbackSupportMixin, FitProgress
-from ...training.loop import train
+from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Array, Fact, Requirement, below, matrix
