@@ -22,6 +22,7 @@ from _training import (
 )
 from _verdicts import ratio_row
 from scipy.optimize import OptimizeResult
+from sklearn_crcrf._kernels.machine import instruction_sets
 
 from sklearn_crcrf import SequenceArray, StructuredPerceptron
 from sklearn_crcrf.metrics import segment_f1
@@ -174,7 +175,10 @@ def time_training(
 
 
 def baseline_rows(args: argparse.Namespace) -> Iterator[list[str]]:
-    """One evaluation with the instructions that every processor has."""
+    """One evaluation with the instructions that every processor has, if they were compiled."""
+    if "baseline" not in instruction_sets():
+        print('for the baseline, compile all with "SKLEARN_CRCRF_BUILD=all pip install -e ."')
+        return
     contest = CONTESTS["brown"]
     encoded = encode(contest.corpus, args)
     peer = Peer(encoded.strings(), encoded.splits.train[1], features=contest.features)

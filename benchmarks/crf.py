@@ -15,7 +15,7 @@ from _optima import optimum_rows
 from _usage import decoding_rows, encoding_rows, memory_rows
 from _verdicts import COLUMNS as VERDICT_COLUMNS
 
-from sklearn_crcrf._kernels.vectorized import INSTRUCTIONS
+from sklearn_crcrf._kernels import INSTRUCTIONS
 
 Rows = Callable[[argparse.Namespace], Iterator[list[str]]]
 

@@ -103,5 +103,5 @@ def _is_frame(path: str, line: str) -> bool:
 
 def _native(function: str, place: str) -> str:
     """A function of a kernel, without what Cython puts before its name."""
-    name = re.sub(r".*_kernels_(?:\d+_\w+?_)?\d*_?", "", function)
+    name = re.sub(r".*_kernels_(?:\d+[a-z]+_(?=\d))?\d*_?|_(?:baseline|avx2|avx512)$", "", function)
     return f"{name} ({os.path.basename(place)})"

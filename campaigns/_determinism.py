@@ -30,7 +30,7 @@ from _models import (
 )
 from scipy import sparse
 from sklearn.base import clone
-from sklearn_crcrf._kernels._cpu import instruction_sets
+from sklearn_crcrf._kernels.machine import instruction_sets
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.model_files import load_model, save_model

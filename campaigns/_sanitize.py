@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from _campaign import Campaign, Wrong, show
 from _crashes import reported
-from sklearn_crcrf._kernels._cpu import instruction_sets
+from sklearn_crcrf._kernels.machine import sets_of_processor
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = {
@@ -84,6 +84,7 @@ class Build:
         flags = f"-fsanitize={self.sanitizers} " * bool(self.sanitizers) + self.flags
         options = {
             "SKLEARN_CRCRF_CFLAGS": f"-O1 -g -fno-omit-frame-pointer -fno-math-errno {flags}",
+            "SKLEARN_CRCRF_BUILD": "all",
             "LDFLAGS": flags,
             **self.environment,
         }
@@ -133,13 +134,15 @@ def _lift_limits() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-SETS = instruction_sets()
+SETS = sets_of_processor()
 N_INPUTS = 50  # of another campaign, for one input of these
 HOUR = 3600.0
 
 LIBRARIES = "libasan.so", "libubsan.so", "libstdc++.so.6"
 ADDRESSES = Build("addresses", "address,undefined", LIBRARIES)
-BRANCHES = Build("branches", flags="--coverage -O0 -g0")
+# Other instructions than this processor's are not run.
+NATIVE = {"SKLEARN_CRCRF_BUILD": "native"}
+BRANCHES = Build("branches", environment=NATIVE, flags="--coverage -O0 -g0")
 THREADS = Build("threads", "thread", ("libtsan.so",))
 BOUNDS = Build("bounds", environment={"SKLEARN_CRCRF_BOUNDSCHECK": "1"})
 

@@ -17,15 +17,12 @@ from tempfile import TemporaryDirectory
 
 import _campaign  # noqa: F401 (before numpy)
 from _sanitize import BRANCHES
-from sklearn_crcrf._kernels._cpu import instruction_sets
 
 NAMES = "conll", "dumps", "templates", "models", "taggers", "crfsuite", "folders", "classifiers"
 NAMES += "transformers", "metrics"
 CHECKS = "utils/soundness", "utils/unpacking", "model_files/", "serving/content"
 CHECKS += "serving/files", "crfsuite/binary_model", "crfsuite/quarks", "out_of_core/corpus_folder"
 CHECKS += "datasets/_conll_reader", "data/"
-# Kernels for other instructions than this processor's, which are not run.
-OTHERS = re.compile("/(?:" + "|".join(f"_{name}" for name in instruction_sets()[1:]) + ")/")
 # Branches of what Cython adds: errors of memory, counts of references.
 OWN = re.compile(r"(__pyx_fuse_\w+?)?__pyx_p?f_13sklearn_crcrf")
 ADDED = re.compile(r"likely\(|__Pyx|__PYX|CYTHON|Py_")
@@ -61,8 +58,7 @@ def of_kernels(folder: Path) -> Counter:
         for path in Path(place).glob("*.gz"):
             for file in json.loads(gzip.decompress(path.read_bytes()))["files"]:
                 source = folder / file["file"]
-                is_used = not OTHERS.search(file["file"])
-                if is_used and "sklearn_crcrf" in file["file"] and source.exists():
+                if "sklearn_crcrf" in file["file"] and source.exists():
                     found += _of_source(source.read_text().splitlines(), file["lines"])
     return found
 

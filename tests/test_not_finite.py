@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import for_each
 from compiled import compiled
-from sklearn_crcrf._kernels._batch_scores import BatchScores
+from sklearn_crcrf._kernels.chain.scores import BatchScores
 
 from sklearn_crcrf import (
     CRF,
@@ -185,7 +185,7 @@ def test_a_local_model_whose_scores_overflow_is_an_error():
             CALLS[name](memm, [np.full((3, 2), 1.7e308)])
 
 
-@for_each("kernel", compiled("viterbi"))
+@for_each("kernel", compiled("chain.viterbi"))
 @for_each("dtype", [np.float64, np.float32])
 @for_each("n_labels", [1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 33, 64, 65, 130])
 @for_each("with_edges", [False, True])
@@ -213,7 +213,7 @@ def test_labels_are_those_of_the_chain_whatever_the_scores_are(kernel, dtype, n_
             assert np.array_equal(np.isnan(values), is_hit & (np.diff(offsets) > 0)) or with_edges
 
 
-@pytest.mark.parametrize("kernel", compiled("lock_step"))
+@pytest.mark.parametrize("kernel", compiled("chain.lock_step"))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_labels", [1, 2, 5, 8, 9, 17, 40])
 def test_a_sum_with_a_score_that_is_not_finite_is_nan(kernel, dtype, n_labels, monkeypatch):

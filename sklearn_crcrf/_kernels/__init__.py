@@ -1,14 +1,26 @@
-"""Compiled kernels: arrays in, arrays out. Each source file begins with what it computes."""
+"""Compiled kernels: arrays in, arrays out. Each source file begins with what it computes.
 
+Kernels use the widest set of instructions that the processor has. The environment variable
+``SKLEARN_CRCRF_INSTRUCTIONS`` chooses another one: "baseline", "avx2" or "avx512". A wheel has
+all of them; what was built in place, only the widest of that machine.
+"""
+
+import os
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+
+__all__ = ["INSTRUCTIONS", "NUMBER", "SETS", "VARIABLE", "choose"]
+
+VARIABLE = "SKLEARN_CRCRF_INSTRUCTIONS"
+SETS = ("baseline", "avx2", "avx512")
 
 
 def _check_compiled() -> None:
     """Raise ImportError if a source file has no compiled module."""
-    here = {path.name for path in Path(__file__).parent.iterdir()}
-    for name in sorted(name.removesuffix(".pyx") for name in here if name.endswith(".pyx")):
-        if here.isdisjoint(name + suffix for suffix in EXTENSION_SUFFIXES):
+    folder = Path(__file__).parent
+    for path in sorted(folder.glob("**/*.pyx")):
+        if not any(path.with_suffix(suffix).exists() for suffix in EXTENSION_SUFFIXES):
+            name = ".".join(path.relative_to(folder).with_suffix("").parts)
             raise ImportError(
                 f"{__name__}.{name} is not compiled in {Path(__file__).parents[1]}. If this is a "
                 'source checkout, which hides an installed package from Python, run "pip install '
@@ -16,4 +28,28 @@ def _check_compiled() -> None:
             )
 
 
+def choose(usable: list[str]) -> str:
+    """Return the instruction set that the environment asks for, else the first that can run."""
+    if not usable:
+        raise ImportError(
+            "the kernels were compiled for instructions that this processor does not have: "
+            'compile them here, with "pip install -e .", or install a wheel, which has all'
+        )
+    wanted = os.environ.get(VARIABLE) or usable[0]
+    if wanted not in SETS:
+        raise ValueError(f"{VARIABLE} must be one of {', '.join(SETS)}, but is {wanted!r}")
+    if wanted not in usable:
+        raise ValueError(
+            f"{VARIABLE} is {wanted!r}, but this processor, or this installation, has only "
+            f"{', '.join(reversed(usable))}"
+        )
+    return wanted
+
+
 _check_compiled()
+
+from .machine import instruction_sets  # noqa: E402, says first what is not compiled
+
+INSTRUCTIONS = choose(instruction_sets())
+# Kernels ask for it; see cores.h.
+NUMBER = SETS.index(INSTRUCTIONS)

@@ -15,10 +15,10 @@ typedef double vector_d;
 #define TILE 8
 
 /* Bits of the lanes in which a is at least b, or equal to b. */
-#if defined(__AVX512F__)
+#if INSTRUCTIONS == 2
 #define AT_LEAST(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_GE_OQ))
 #define EQUAL(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ))
-#elif defined(__AVX2__)
+#elif INSTRUCTIONS == 1
 #define AT_LEAST(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) >= (b))))
 #define EQUAL(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) == (b))))
 #elif defined(VECTOR_BYTES) && defined(__SSE2__)

@@ -12,7 +12,7 @@ from typing import Any
 
 from joblib import cpu_count
 
-from ._turns import Turns
+from .machine import Turns
 
 __all__ = ["Started", "Threads", "my_threads"]
 

@@ -1,8 +1,8 @@
 /* Rows of numbers and small matrix products, in vector registers.
 
    The functions are made for float and for double, with the suffix _f or _d. A vector is as wide
-   as the instructions allow that this file is compiled for; where a compiler has no vector types,
-   it is one number. Rows are padded to a multiple of a vector unless stated otherwise. */
+   as the set of instructions allows (INSTRUCTIONS: 1 for AVX2, 2 for AVX-512); where a compiler has
+   no vector types, it is one number. Rows are padded to a multiple of a vector unless stated otherwise. */
 
 #ifndef SKLEARN_CRCRF_VECTORS_H
 #define SKLEARN_CRCRF_VECTORS_H
@@ -14,10 +14,15 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__AVX512F__)
+/* This file is included for each of the sets of instructions that kernels are compiled for. */
+#undef VECTOR_BYTES
+#undef INSTRUCTION
+#undef TILE_ROWS
+#undef TILE_VECTORS
+#if INSTRUCTIONS == 2
 #define VECTOR_BYTES 64
 #define INSTRUCTION(name) _mm512_##name
-#elif defined(__AVX2__)
+#elif INSTRUCTIONS == 1
 #define VECTOR_BYTES 32
 #define INSTRUCTION(name) _mm256_##name
 #elif defined(__GNUC__)
@@ -48,10 +53,10 @@
 /* The number of rows in a tile of a product, and of vectors in a row, that the registers can hold.
    Without fused multiply-add, products need registers of their own; and if to fill a vector with a
    number takes a separate instruction, few rows are better. */
-#if defined(__AVX512F__)
+#if INSTRUCTIONS == 2
 #define TILE_ROWS 8
 #define TILE_VECTORS 3
-#elif defined(__FMA__)
+#elif INSTRUCTIONS == 1
 #define TILE_ROWS 4
 #define TILE_VECTORS 3
 #else

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from .._kernels._numbering import number_keys
+from .._kernels.sparse.keys import number_keys
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction.spelling import spelling_table
 

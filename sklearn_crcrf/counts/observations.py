@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._numbering import number_keys
+from .._kernels.sparse.keys import number_keys
 from ..data.symbols import Bag, SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..structures import Structure

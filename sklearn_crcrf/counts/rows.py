@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._counting import index_runs
+from .._kernels.sparse.keys import index_runs
 from .counts import BOUNDARY, Table
 from .storage import Rows
 from .tables import aggregate

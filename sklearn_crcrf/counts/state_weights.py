@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._scores import add_rows, add_rows_pullback
+from .._kernels.sparse.weights import add_rows, add_rows_pullback
 from .rows import stack_rows
 from .storage import Storable
 

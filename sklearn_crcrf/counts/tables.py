@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels._counting import count_rows, merge_events
+from .._kernels.sparse.keys import count_rows, merge_events
 
 __all__ = [
     "BOUNDARY",

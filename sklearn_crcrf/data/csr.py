@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._row_order import has_sound_rows
 from .._kernels.sizes import LARGEST, check_number
+from .._kernels.sparse.columns import has_sound_rows
 
 __all__ = ["csr_arrays", "sound_csr", "stackable", "stacked"]
 

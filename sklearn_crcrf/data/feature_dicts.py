@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels._feature_dicts import split_items
-from .._kernels._interning import StringTable
 from .._kernels.sizes import problem_of_nesting
+from .._kernels.text.strings import StringTable, split_items
 from .ragged import locate
 from .vocabulary import describe
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels import _interning
+from .._kernels.text import strings
 
 __all__ = ["IGNORED", "are_missing", "endless_hash", "is_missing", "unusual_types"]
 
@@ -42,7 +42,7 @@ def unusual_types(values: np.ndarray) -> set[type]:
     set()
     """
     if values.dtype == object:
-        return _interning.unusual_types(values, IGNORED)
+        return strings.unusual_types(values, IGNORED)
     is_usual = values.dtype.kind not in "mM"
     if values.dtype.kind in "if":
         is_usual = not ((values == IGNORED) | (values != values)).any()

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._sparse_product import add_product
-from .._kernels.vectorized import row_sums
+from .._kernels.sparse import row_sums
+from .._kernels.sparse.weights import add_product
 from .csr import csr_arrays
 
 __all__ = ["RowSums", "state_scores"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._numbering import number_keys
+from .._kernels.sparse.keys import number_keys
 from ..utils.memory import require_memory
 from ..utils.soundness import indices, require
 from .feature_dicts import Items, invalid_token, read_items

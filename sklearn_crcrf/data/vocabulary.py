@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._interning import StringTable
+from .._kernels.text.strings import StringTable
 from ..utils.soundness import Fact, Requirement, indices, require, setting_state
 
 __all__ = ["InvalidTokenError", "JoinedStrings", "Vocabulary"]

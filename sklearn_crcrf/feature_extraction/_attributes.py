@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels._feature_dicts import split_values
-from .._kernels._interning import StringTable
-from .._kernels._numbering import distinct_codes, number_keys
+from .._kernels.sparse.keys import distinct_codes, number_keys
+from .._kernels.text.strings import StringTable, split_values
 from ..data.feature_dicts import Items, invalid_token, read_items
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences

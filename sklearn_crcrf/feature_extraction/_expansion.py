@@ -6,7 +6,7 @@ from operator import or_
 
 import numpy as np
 
-from .._kernels._numbering import number_keys
+from .._kernels.sparse.keys import number_keys
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import JoinedStrings, Vocabulary
 from ._neighbours import Column, Neighbours, combine

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels._numbering import number_keys
+from .._kernels.sparse.keys import number_keys
 
 __all__ = ["Column", "Neighbours", "combine"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
-from .._kernels._entries import some_entries
+from .._kernels.sparse.columns import some_entries
 from ..data.empty_tokens import warn_of_empty_tokens
 from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import Vocabulary

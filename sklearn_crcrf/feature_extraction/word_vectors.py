@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from .._kernels._numbering import number_keys
+from .._kernels.sparse.keys import number_keys
 from ..data.ragged import SequenceArray
 from ..data.vocabulary import Vocabulary
 from ..utils.names import check_no_string

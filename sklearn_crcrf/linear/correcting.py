@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._kernels.vectorized import learning as kernels
+from .._kernels.tree import learning as kernels
 from .examples import Coefficients, Examples
 
 __all__ = ["correct", "find", "step_by_margin"]
@@ -84,7 +84,7 @@ def step_by_margin(
     power : float
         The margin is the number of wrong labels to this power.
     sizes : three ndarrays of shape (n_sequences,)
-        bound, slack and spread, as ``_kernels/_margin_steps.pxi`` defines them.
+        bound, slack and spread, as ``_kernels/tree/margin_steps.pxi`` defines them.
     variances : Coefficients of dtype float64, or None
         Of all weights; they change in place. None stands for ones that stay.
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._entries import some_entries
-from .._kernels._single_weights import add_at
+from .._kernels.sparse.columns import some_entries
+from .._kernels.sparse.weights import add_at
 from ..data.csr import csr_arrays
 from ..data.sums import RowSums
 from .factoring import Factored, factor

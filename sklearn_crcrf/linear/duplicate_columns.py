@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_csr_column_scale, inplace_csr_row_scale
 
-from .._kernels._entries import some_entries
-from .._kernels._equal_columns import number_by_appearance, split_by_rows
+from .._kernels.sparse.columns import number_by_appearance, some_entries, split_by_rows
 from ..data.csr import csr_arrays
 
 __all__ = ["DuplicateColumns", "find_duplicates"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels.vectorized import learning
+from .._kernels.tree import learning
 from ..base.weights import Weights
 from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges

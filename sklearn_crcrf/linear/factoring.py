@@ -6,9 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 
-from .._kernels._entries import some_entries
-from .._kernels._factoring import column_values, find_companions
 from .._kernels.sizes import LARGEST
+from .._kernels.sparse.columns import column_values, find_companions, some_entries
 from ..data.csr import csr_arrays
 
 __all__ = ["Factored", "factor"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._gaussian import gaussian_penalty
+from .._kernels.sparse.weights import gaussian_penalty
 from .._kernels.threads import Started, Threads, my_threads
 from ..criteria import Criterion
 from ..structures import ScoreGradient, Scores

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._entries import some_entries
-from .._kernels._gaussian import gaussian_penalty
+from .._kernels.sparse.columns import some_entries
+from .._kernels.sparse.weights import gaussian_penalty
 from ..criteria import Criterion
 from ..data.csr import csr_arrays
 from .batches import BatchObjective

@@ -3,10 +3,10 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._pair_counts import count_pairs
-from .._kernels._single_weights import (
+from .._kernels.sparse.weights import (
     add_scores_to_weights,
     add_weights_to_scores,
+    count_pairs,
     find_single_weights,
 )
 from ..data.csr import csr_arrays

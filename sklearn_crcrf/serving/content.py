@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels._frozen_strings import FrozenStrings, frozen_arrays
+from .._kernels.text.strings import FrozenStrings, frozen_arrays
 from ..utils.unpacking import Budget
 
 __all__ = ["Content", "string_arrays"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._counted_scores import CountedScores, edges_are_sound
-from .._kernels.vectorized import tagging
+from .._kernels.text import tagging
+from .._kernels.text.tokens import CountedScores, edges_are_sound
 from ..utils.spelling import marked, spelling_feature
 from .columns import Columns, reader_of
 from .content import Content

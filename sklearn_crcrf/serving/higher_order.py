@@ -5,11 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._batch_scores import BatchScores
-from .._kernels._lattice import LatticeRuns, best_lattice_paths
-from .._kernels._lattice_chains import score_labels_and_pairs, starts_of_runs
-from .._kernels._run_scores import score_lattice_runs
-from .._kernels.vectorized import lattices
+from .._kernels.chain.scores import BatchScores
+from .._kernels.lattice import sums as lattices
+from .._kernels.lattice.runs import (
+    LatticeRuns,
+    best_lattice_paths,
+    score_labels_and_pairs,
+    score_lattice_runs,
+    starts_of_runs,
+)
 from .content import Content
 from .sums import ChainScores, PathSum
 

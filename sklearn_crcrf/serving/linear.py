@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._attribute_reader import AttributeReader
-from .._kernels.vectorized import tagging
+from .._kernels.text import tagging
+from .._kernels.text.tokens import AttributeReader
 from .columns import attributes_of, reader_of
 from .content import Content, string_arrays
 

@@ -5,7 +5,7 @@ Row r begins at ``base[r >> shift] + offset[r]``, where offsets have two bytes.
 
 import numpy as np
 
-from .._kernels._counted_scores import rows_are_sound
+from .._kernels.text.tokens import rows_are_sound
 from .content import Content
 
 __all__ = ["pack_rows", "packed_rows"]

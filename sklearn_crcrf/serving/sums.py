@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels._batch_scores import BatchCounts, BatchScores
-from .._kernels._messages import ForwardMessages, backward_messages, forward_messages
-from .._kernels._potentials import BatchPotentials
-from .._kernels.vectorized import lock_step, viterbi
+from .._kernels.chain import lock_step, viterbi
+from .._kernels.chain.messages import ForwardMessages, backward_messages, forward_messages
+from .._kernels.chain.scores import BatchCounts, BatchPotentials, BatchScores
 
 __all__ = ["MOST_CERTAIN", "ChainScores", "Edges", "PathSum", "too_large"]
 

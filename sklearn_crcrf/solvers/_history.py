@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from .._kernels.sparse import history
 from .._kernels.threads import my_threads
-from .._kernels.vectorized import history
 
 __all__ = ["History"]
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels._lattice_runs import find_candidates
+from .._kernels.lattice.runs import find_candidates
 from ..data.ragged import joined_ranges
 
 __all__ = ["Candidates"]

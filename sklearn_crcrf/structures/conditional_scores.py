@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from .._kernels._neighbours import add_transition_counts, add_transition_scores
+from .._kernels.chain.paths import add_transition_counts, add_transition_scores
 from .base import Structure
 from .ends import add_with_ends, with_ends
 from .scores import AddTo, ScoreGradient, Scores

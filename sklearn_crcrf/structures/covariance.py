@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._covariance import add_covariances, average_prefixes
+from .._kernels.chain.covariance import add_covariances, average_prefixes
 from .ends import add_with_ends, ends
 from .messages import Messages
 from .scores import ScoreGradient

@@ -4,9 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .._kernels._batch_scores import BatchScores
-from .._kernels._messages import ForwardMessages, backward_messages, forward_messages
-from .._kernels._pairs import add_expected_pairs
+from .._kernels.chain.messages import ForwardMessages, backward_messages, forward_messages
+from .._kernels.chain.pairs import add_expected_pairs
+from .._kernels.chain.scores import BatchScores
 from .ends import ends, with_ends
 from .scores import Scores
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._batch_scores import BatchCounts, BatchScores
-from .._kernels._paths import labelling_counts, labelling_scores
+from .._kernels.chain.paths import labelling_counts, labelling_scores
+from .._kernels.chain.scores import BatchCounts, BatchScores
 from .base import Structure
 from .conditional_scores import ConditionalScores
 from .covariance import entropy

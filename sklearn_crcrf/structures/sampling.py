@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._kernels._sampling import draw_labellings, draw_paths
+from .._kernels.tree.messages import draw_labellings, draw_paths
 from .messages import Messages
 
 if TYPE_CHECKING:

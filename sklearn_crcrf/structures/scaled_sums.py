@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._batch_scores import BatchScores
-from .._kernels._potentials import BatchPotentials
+from .._kernels.chain.scores import BatchPotentials, BatchScores
 from ..data.ragged import joined_ranges
 from .base import Structure
 from .scores import AddTo, ScoreGradient, Scores

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._kernels._same_members import have_members
+from .._kernels.text.strings import have_members
 from .soundness import Sound, check_sound
 
 __all__ = ["check_fitted", "check_parts", "parameter_names", "remember_parts"]

@@ -7,8 +7,8 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from cases import for_each
-from sklearn_crcrf._kernels._attribute_reader import AttributeReader
-from sklearn_crcrf._kernels._frozen_strings import FrozenStrings, frozen_arrays
+from sklearn_crcrf._kernels.text.strings import FrozenStrings, frozen_arrays
+from sklearn_crcrf._kernels.text.tokens import AttributeReader
 
 from sklearn_crcrf.feature_extraction import SequenceVectorizer
 

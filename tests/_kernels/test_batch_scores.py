@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn_crcrf._kernels._batch_scores import BatchCounts, BatchScores
-from sklearn_crcrf._kernels._paths import labelling_scores
+from sklearn_crcrf._kernels.chain.paths import labelling_scores
+from sklearn_crcrf._kernels.chain.scores import BatchCounts, BatchScores
 
 from sklearn_crcrf.structures import ScoreGradient, Scores, TokenTransitions
 

@@ -4,12 +4,11 @@ import numpy as np
 from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._best_bits import best_bits
 
 from sklearn_crcrf.estimators.output_codes.columns import BitOrder, Potentials
 from sklearn_crcrf.structures import Chain, Forest, Scores
 
-kernels = for_each("kernel", compiled("binary_labels"))
+kernels = for_each("kernel", compiled("tree.binary_labels"))
 N_LABELS, WIDTH = 5, 32
 OFFSETS = np.cumsum([0, 3, 1, 6, 0, 4, 2])
 PARENTS = np.array([1, -1, 1, -1, 5, -1, 5, 4, 4, 7, 11, -1, 11, 12, -1, 14])
@@ -98,12 +97,13 @@ def test_without_tokens(kernel):
     assert_array_equal(sums, 0.0)
 
 
+@kernels
 @structures
 @for_each("scale", [1.0, 1000.0])
-def test_the_best_bits(structure, scale):
+def test_the_best_bits(kernel, structure, scale):
     case = Case(structure, np.float64, scale)
     bits = case.log_odds.copy()
-    best_bits(*BitOrder.of(structure), case.transitions, bits)
+    kernel.best_bits(*BitOrder.of(structure), case.transitions, bits)
     for model in range(WIDTH):
         value, _ = structure.maximum(case.scores(model))
         found, _ = structure.score(case.scores(model), bits[:, model].astype(np.int32))

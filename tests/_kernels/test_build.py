@@ -1,15 +1,13 @@
-"""What setup.py compiles, and what it writes for that."""
+"""What setup.py compiles, and the cores that it writes into what Cython has translated."""
 
 import importlib.util
-import os
 import re
-from inspect import ismodule
 from pathlib import Path
 
 import pytest
 
 import sklearn_crcrf
-from sklearn_crcrf._kernels import vectorized
+from sklearn_crcrf import _kernels
 
 pytest.importorskip("Cython")
 pytest.importorskip("setuptools")
@@ -35,41 +33,18 @@ def test_all_that_can_be_built_is_there(build):
     assert all(importlib.util.find_spec(name) is not None for name in names)
 
 
-def test_each_vector_type_has_each_kernel(build):
-    assert list(build.VECTOR_TYPES) == [f"_{name}" for name in vectorized.SETS]
-    modules = {name for name in vectorized.__all__ if ismodule(getattr(vectorized, name))}
-    assert set(build.VECTOR_KERNELS) == modules
-    for vector_type in build.VECTOR_TYPES:
-        assert (KERNELS / vector_type / "__init__.py").exists()
+def test_setup_knows_the_instruction_sets_and_the_kernels(build):
+    assert tuple(build.TARGETS) == _kernels.SETS
+    assert all((KERNELS / f"{name}.pyx").exists() for name in build.WITH_CORES)
+    assert build.WITH_CORES >= build.UNFUSED
 
 
-def test_the_files_of_vector_types_are_written_for_the_build_only(build, tmp_path, monkeypatch):
-    assert not list(KERNELS.glob("*/*.pyx"))
-    monkeypatch.chdir(tmp_path)
-    for name, parts in build.VECTOR_KERNELS.items():
-        path = Path("written", f"{name}.pyx")
-        build.write_kernel(path)
-        included = re.findall('^include "(.+)"$', path.read_text(), re.MULTILINE)
-        assert included == [f"sklearn_crcrf/_kernels/{part}" for part in parts]
-        assert all((ROOT / part).exists() for part in included)
-
-
-def test_a_file_that_is_there_is_not_written_again(build, tmp_path):
-    path = tmp_path / "viterbi.pyx"
-    build.write_kernel(path)
-    os.utime(path, (0, 0))
-    build.write_kernel(path)
-    assert path.stat().st_mtime == 0
-    path.write_text("what it was")
-    build.write_kernel(path)
-    assert path.read_text().startswith("include ")
-
-
-def test_every_part_is_of_a_kernel(build):
-    parts = {part for parts in build.VECTOR_KERNELS.values() for part in parts}
-    for path in KERNELS.glob("*.pyx"):
-        parts |= set(re.findall('^include "(.+)"$', path.read_text(), re.MULTILINE))
-    assert parts == {path.name for path in KERNELS.glob("*.pxi")}
+def test_every_part_is_of_a_module():
+    parts = set()
+    for path in [*KERNELS.glob("**/*.pyx")]:
+        for name in re.findall('^include "(.+)"$', path.read_text(), re.MULTILINE):
+            parts.add(ROOT / name if name.startswith("sklearn_crcrf/") else path.parent / name)
+    assert parts == set(KERNELS.glob("**/*.pxi"))
 
 
 def test_kernels_depend_on_headers_of_headers_too(build):
@@ -78,3 +53,120 @@ def test_kernels_depend_on_headers_of_headers_too(build):
     assert build.with_included([f"{folder}/vectors.h", "Python.h"]) == of_vectors
     assert build.with_included([f"{folder}/turns.h"]) == [f"{folder}/turns.h"]
     assert build.with_included([f"{folder}/maxima.h"]) == [f"{folder}/maxima.h", *of_vectors]
+
+
+TRANSLATED = """\
+#include "vectors.h"
+static double __pyx_f_total(double const *, Py_ssize_t); /*proto*/
+/* #### Code section: module_code ### */
+static PyObject *__pyx_pf_total_of(PyObject *__pyx_self, double *__pyx_v_x) {
+  return PyFloat_FromDouble(__pyx_f_total(__pyx_v_x, 3));
+  /* function exit code */
+}
+
+static PyObject *__pyx_pw_total_of(PyObject *__pyx_self, PyObject *x) {
+  return __pyx_pf_total_of(__pyx_self, read(x));
+  /* function exit code */
+}
+
+static double __pyx_f_total(double const *__pyx_v_x, Py_ssize_t __pyx_v_n) {
+  {
+    product_d(__pyx_v_x, __pyx_v_n);
+}
+  /* function exit code */
+  return 0;
+}
+/* #### Code section: module_exttypes ### */
+"""
+
+
+def test_each_set_has_a_core_and_what_parses_arguments_is_there_once(build):
+    text = build.with_cores(TRANSLATED, ["baseline", "avx2"])
+    assert text.startswith('#define BUILT_SETS "baseline avx2"\n')
+    assert text.count("__pyx_pw_total_of(PyObject *__pyx_self, PyObject *x) {") == 1
+    assert re.findall("^#define SET (.+)$", text, re.MULTILINE) == ["_baseline", "_avx2"]
+    cores = re.findall("#define SET .*?#undef SET\n", text, re.DOTALL)
+    for core in cores:
+        assert '#include "vectors.h"\n' in core and "#undef SKLEARN_CRCRF_VECTORS_H\n" in core
+        assert core.count("__pyx_f_total(double const *__pyx_v_x, Py_ssize_t __pyx_v_n)") == 2
+        assert "  return 0;\n}\n" in core
+    assert "#pragma" not in cores[0]
+    assert '#pragma GCC target("avx2,fma")\n' in cores[1]
+    assert "#define product_d OF_SET(product_d)\n" in text
+    # Outside the cores, a name stands for the function of the core in use.
+    assert "{__pyx_pf_total_of_baseline, __pyx_pf_total_of_avx2, 0}" in text
+    assert "__pyx_f_total_of" not in text and "/*proto*/" not in text
+
+
+def test_one_set_alone_needs_no_choice(build):
+    text = build.with_cores(TRANSLATED, ["avx512"])
+    assert "#define __pyx_pf_total_of __pyx_pf_total_of_avx512\n" in text
+    assert "chosen_set" not in text
+
+
+def test_what_has_no_vectors_has_no_cores(build):
+    text = TRANSLATED.replace("vectors.h", "turns.h")
+    assert build.with_cores(text, ["avx2"]) == '#define BUILT_SETS "avx2"\n' + text
+
+
+def test_a_file_that_is_there_is_not_written_again(build, tmp_path):
+    path = tmp_path / "total.c"
+    path.write_text(TRANSLATED)
+    cores = Path(build.write_with_cores(path, ["avx2"]))
+    written = cores.stat().st_mtime_ns
+    build.write_with_cores(path, ["avx2"])
+    assert cores.stat().st_mtime_ns == written
+    build.write_with_cores(path, ["avx512"])
+    assert '"avx512"' in cores.read_text()
+
+
+@pytest.fixture
+def command(build):
+    from setuptools import Distribution
+
+    command = build.BuildKernels(Distribution())
+    command.compiler = type("Compiler", (), {"compiler_so": ["cc"]})
+    command.is_for_here = False
+    return command
+
+
+@pytest.fixture
+def x86(build, monkeypatch):
+    monkeypatch.setattr(build.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(build.platform, "system", lambda: "Linux")
+    monkeypatch.delenv("SKLEARN_CRCRF_BUILD", raising=False)
+
+
+def test_a_wheel_has_all_sets_and_a_checkout_the_one_of_the_machine(command, x86, monkeypatch):
+    monkeypatch.setattr(command, "native_set", lambda: "avx2")
+    assert command.instruction_sets() == list(_kernels.SETS)
+    command.is_for_here = True
+    assert command.instruction_sets() == ["avx2"]
+    monkeypatch.setenv("SKLEARN_CRCRF_BUILD", "all")
+    assert command.instruction_sets() == list(_kernels.SETS)
+    monkeypatch.setenv("SKLEARN_CRCRF_BUILD", "avx512 baseline")
+    assert command.instruction_sets() == ["baseline", "avx512"]
+    monkeypatch.setenv("SKLEARN_CRCRF_BUILD", "AVX2")
+    with pytest.raises(ValueError, match="must be all, native, or names of baseline, avx2"):
+        command.instruction_sets()
+
+
+def test_other_processors_have_one_set(build, command, x86, monkeypatch):
+    monkeypatch.setattr(build.platform, "machine", lambda: "aarch64")
+    assert command.instruction_sets() == ["baseline"]
+
+
+@pytest.mark.parametrize(
+    "macros, name",
+    [
+        ("AVX512F AVX512DQ AVX2 FMA", "avx512"),
+        ("AVX512F AVX2 FMA", "avx2"),
+        ("AVX2", "baseline"),
+        ("", "baseline"),
+    ],
+)
+def test_the_compiler_knows_the_machine(build, command, monkeypatch, macros, name):
+    printed = "".join(f"#define __{macro}__ 1\n" for macro in macros.split())
+    done = type("Done", (), {"stdout": printed})
+    monkeypatch.setattr(build.subprocess, "run", lambda *args, **kwargs: done)
+    assert command.native_set() == name

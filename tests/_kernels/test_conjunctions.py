@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
-from sklearn_crcrf._kernels._conjunctions import join_columns
+from sklearn_crcrf._kernels.sparse.columns import join_columns
 
 from sklearn_crcrf.data.csr import csr_arrays
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn_crcrf._kernels._counting import count_rows, index_runs, merge_events
+from sklearn_crcrf._kernels.sparse.keys import count_rows, index_runs, merge_events
 
 
 def counted(rows, weights, n_columns=1, moves=None, offsets=(0,)):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf._kernels.vectorized import learning
+from sklearn_crcrf._kernels.tree import learning
 
 FROM_ALL, FROM_WORST = learning.FROM_ALL, learning.FROM_WORST
 

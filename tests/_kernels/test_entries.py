@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn_crcrf._kernels._entries import find_entries, some_entries
+from sklearn_crcrf._kernels.sparse.columns import find_entries, some_entries
 
 columns = st.integers(-1, 5)
 

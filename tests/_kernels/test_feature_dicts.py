@@ -3,8 +3,7 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn_crcrf._kernels._feature_dicts import split_items, split_values
-from sklearn_crcrf._kernels._interning import StringTable
+from sklearn_crcrf._kernels.text.strings import StringTable, split_items, split_values
 
 
 def test_items():

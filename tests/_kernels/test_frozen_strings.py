@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import for_each
-from sklearn_crcrf._kernels._frozen_strings import FrozenStrings, frozen_arrays
+from sklearn_crcrf._kernels.text.strings import FrozenStrings, frozen_arrays
 
 STRINGS = ["", "a", "ab", "é", "日本", "\U0001d400", "\ud800", "a\0b", "a\0", "x" * 1000]
 

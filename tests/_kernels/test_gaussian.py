@@ -1,7 +1,7 @@
 import numpy as np
 from cases import for_each
 from numpy.testing import assert_allclose
-from sklearn_crcrf._kernels._gaussian import gaussian_penalty
+from sklearn_crcrf._kernels.sparse.weights import gaussian_penalty
 
 
 @for_each("dtype", [np.float32, np.float64])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from cases import for_each
-from sklearn_crcrf._kernels._interning import StringTable, unusual_types
+from sklearn_crcrf._kernels.text.strings import StringTable, unusual_types
 
 
 def ids_of(table, tokens, method="add"):

@@ -29,7 +29,7 @@ def paths_of(lattice, unit):
     return np.array(paths, dtype=np.int32)
 
 
-@pytest.mark.parametrize("kernel", compiled("lattices"))
+@pytest.mark.parametrize("kernel", compiled("lattice.sums"))
 @for_each("dtype", [np.float32, np.float64])
 @for_each("order", [1, 2, 3])
 @for_each("size", [0.1, 1.0, 30.0, 1e3, -np.inf])

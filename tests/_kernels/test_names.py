@@ -13,7 +13,7 @@ import pytest
 import sklearn_crcrf
 
 FOLDER = Path(sklearn_crcrf.__file__).parent / "_kernels"
-SOURCES = [path for path in FOLDER.iterdir() if path.suffix in {".pyx", ".pxi", ".pxd"}]
+SOURCES = [path for path in FOLDER.glob("**/*") if path.suffix in {".pyx", ".pxi", ".pxd"}]
 # From the first column to the end of the line that ends the arguments.
 FUNCTION = re.compile(
     r"^c?p?def (?:[\w* ]+ \**)?(\w+)\([^()]*(?:\([^()]*\)[^()]*)*\)[^\n]*:$", re.M
@@ -37,7 +37,7 @@ def test_no_two_functions_have_one_name():
 @pytest.mark.skipif(not SOURCES, reason="needs the sources of the kernels")
 def test_no_function_has_many_arguments():
     found = Counter()
-    for path in [*SOURCES, *FOLDER.glob("*.h")]:
+    for path in [*SOURCES, *FOLDER.glob("**/*.h")]:
         text = re.sub(r"#.*|\\$", "", path.read_text(encoding="utf-8"), flags=re.M)
         for name, arguments in (C if path.suffix == ".h" else CYTHON).findall(text):
             parts = re.sub(r"\[[^\]]*\]|\([^()]*\)", "", arguments).split(",")
@@ -51,10 +51,9 @@ def test_no_function_has_many_arguments():
 def test_the_readme_has_every_source():
     text = (FOLDER / "README.md").read_text(encoding="utf-8").replace("```", "")
     told = {name for word in re.findall("`([^`]+)`", text) for name in _files(word)}
-    assert {path.name for path in SOURCES} <= told
-    assert {path.name for path in FOLDER.glob("*.h")} <= told
+    assert {*SOURCES, *FOLDER.glob("**/*.h")} <= told
 
 
 def _files(word):
     """The files of a name, which may have a star."""
-    return {path.name for path in FOLDER.glob(word)} if re.fullmatch(r"[\w.*]+", word) else set()
+    return set(FOLDER.glob(word)) if re.fullmatch(r"[\w.*/]+", word) else set()

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose
-from sklearn_crcrf._kernels._neighbours import add_transition_counts, add_transition_scores
+from sklearn_crcrf._kernels.chain.paths import add_transition_counts, add_transition_scores
 
 from sklearn_crcrf.structures import TokenTransitions
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn_crcrf._kernels._numbering import distinct_codes, number_keys
+from sklearn_crcrf._kernels.sparse.keys import distinct_codes, number_keys
 
-from sklearn_crcrf._kernels import _numbering
 from sklearn_crcrf._kernels.sizes import check_number
 
 INT64 = np.iinfo(np.int64)
@@ -49,6 +48,7 @@ def test_read_only_input():
 
 
 def test_too_many_keys_are_refused(monkeypatch):
-    monkeypatch.setattr(_numbering, "check_number", partial(check_number, largest=2))
+    small = partial(check_number, largest=2)
+    monkeypatch.setattr("sklearn_crcrf._kernels.sparse.keys.check_number", small)
     with pytest.raises(OverflowError, match="3 keys, but at most 2"):
         number_keys(np.arange(3))

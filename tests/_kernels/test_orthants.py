@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._orthants import l1_norm, project, pseudo_gradient
+from sklearn_crcrf._kernels.sparse.weights import l1_norm, project, pseudo_gradient
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 # Zeros and ties are what matters.

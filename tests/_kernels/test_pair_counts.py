@@ -9,9 +9,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn_crcrf._kernels._pair_counts import count_pairs
+from sklearn_crcrf._kernels.sparse.weights import count_pairs
 
-from sklearn_crcrf._kernels import _pair_counts
 from sklearn_crcrf._kernels.sizes import check_number
 from sklearn_crcrf.data.csr import csr_arrays
 
@@ -47,7 +46,8 @@ def test_entries_that_are_there_twice_are_added():
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
-    monkeypatch.setattr(_pair_counts, "check_number", partial(check_number, largest=3))
+    small = partial(check_number, largest=3)
+    monkeypatch.setattr("sklearn_crcrf._kernels.sparse.weights.check_number", small)
     X = sp.csr_array(np.ones((2, 2)))
     assert counts_of(X[:, :1], np.array([0, 1], dtype=np.int32)).nnz == 2
     with pytest.raises(OverflowError, match="4 pairs of attribute and label, but at most 3"):

@@ -7,8 +7,8 @@ import oracle
 import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._batch_scores import BatchCounts, BatchScores
-from sklearn_crcrf._kernels._paths import labelling_counts, labelling_scores
+from sklearn_crcrf._kernels.chain.paths import labelling_counts, labelling_scores
+from sklearn_crcrf._kernels.chain.scores import BatchCounts, BatchScores
 
 from sklearn_crcrf.structures import ScoreGradient, Scores, TokenTransitions
 

@@ -5,11 +5,11 @@ from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
-from sklearn_crcrf._kernels._graph_messages import GraphMessages
+from sklearn_crcrf._kernels.graph.messages import GraphMessages
 
 from sklearn_crcrf.structures.inference.slots import Slots
 
-kernels = for_each("kernel", compiled("propagation"))
+kernels = for_each("kernel", compiled("graph.propagation"))
 # Around all multiples of vectors.
 N_LABELS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 33]
 
@@ -113,7 +113,7 @@ def test_all_instruction_sets_agree():
     state, tables = rng.normal(size=(30, 10)), rng.normal(size=(1, 10, 10))
     found = [
         run(p.values[0], slots, np.ones(180), state, tables, np.zeros(90, int), False, 0.1, 40)[0]
-        for p in compiled("propagation")
+        for p in compiled("graph.propagation")
     ]
     for other in found[1:]:
         assert_allclose(other, found[0], atol=1e-12)

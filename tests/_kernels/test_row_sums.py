@@ -6,7 +6,7 @@ from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 
-kernels = for_each("kernel", compiled("row_sums"))
+kernels = for_each("kernel", compiled("sparse.row_sums"))
 both_types = for_each("dtype", [np.float64, np.float32])
 # Around all multiples of vectors and of tiles of them.
 WIDTHS = [*range(1, 21), 22, 31, 64, 65, 66, 71, 72, 73, 128, 130, 145, 1000]

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._scores import add_rows, add_rows_pullback
+from sklearn_crcrf._kernels.sparse.weights import add_rows, add_rows_pullback
 
 
 @st.composite

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._single_weights import (
+from sklearn_crcrf._kernels.sparse.weights import (
     add_at,
     add_scores_to_weights,
     add_weights_to_scores,

@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._sparse_product import add_product
+from sklearn_crcrf._kernels.sparse.weights import add_product
 
 both_types = for_each("dtype", [np.float64, np.float32])
 

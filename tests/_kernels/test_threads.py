@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sklearn_crcrf._kernels._gaussian import gaussian_penalty
+from sklearn_crcrf._kernels.sparse.weights import gaussian_penalty
 
 import sklearn_crcrf._kernels.threads as threads_module
 from sklearn_crcrf._kernels.threads import Threads, my_threads

@@ -1,7 +1,7 @@
 import threading
 
 import pytest
-from sklearn_crcrf._kernels._turns import Turns
+from sklearn_crcrf._kernels.machine import Turns
 
 
 def in_thread(function):

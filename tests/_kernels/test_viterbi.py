@@ -7,7 +7,7 @@ import numpy as np
 from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._batch_scores import BatchScores
+from sklearn_crcrf._kernels.chain.scores import BatchScores
 
 from sklearn_crcrf.data.ragged import longest_first
 from sklearn_crcrf.structures import Scores, TokenTransitions
@@ -18,7 +18,7 @@ N_LABELS = sorted({v * lanes + more for lanes in (2, 4, 8) for v in range(9) for
 N_LABELS = [*N_LABELS[1:], 121, 205]
 LENGTHS = [3, 0, 1, 12, 2, 0, 7]
 
-every_instruction_set = for_each("kernel", compiled("viterbi"))
+every_instruction_set = for_each("kernel", compiled("chain.viterbi"))
 # Sequences with edges go one by one; of many without edges several may go in lock step.
 alone_and_together = for_each(("lengths", "with_edges"), [(LENGTHS, True), (8 * LENGTHS, False)])
 every_type = for_each("dtype", [np.float32, np.float64])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
-from sklearn_crcrf._kernels._row_order import has_sound_rows
+from sklearn_crcrf._kernels.sparse.columns import has_sound_rows
 
 from sklearn_crcrf import (
     CRF,

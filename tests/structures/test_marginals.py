@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions
 from sklearn_crcrf.structures.chain import sums
 
-KERNELS = compiled("lock_step")
+KERNELS = compiled("chain.lock_step")
 kernels = for_each("kernel", KERNELS)
 any_kernel = st.sampled_from([kernel.values[0] for kernel in KERNELS])
 

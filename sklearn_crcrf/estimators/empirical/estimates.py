@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels._entries import find_entries
+from ..._kernels.sparse.columns import find_entries
 from ...counts.rows import KeyIndex
 from ...counts.storage import Rows
 

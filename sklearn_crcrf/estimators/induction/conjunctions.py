@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._kernels._conjunctions import join_columns
-from ..._kernels._entries import some_entries
+from ..._kernels.sparse.columns import join_columns, some_entries
 from ...data.csr import csr_arrays
 from ...utils.soundness import Fact, Requirement, indices
 

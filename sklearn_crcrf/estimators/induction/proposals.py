@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..._kernels._numbering import number_keys
+from ..._kernels.sparse.keys import number_keys
 from ...data.ragged import joined_ranges
 from .conjunctions import Conjunctions
 

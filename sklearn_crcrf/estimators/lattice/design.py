@@ -6,16 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._kernels._candidate_pairs import (
+from ..._kernels.lattice import sums as lattices
+from ..._kernels.lattice.runs import (
     add_pair_derivatives,
     add_pair_weights,
+    add_run_derivatives,
     count_numbers,
     number_candidate_pairs,
+    write_run_weights,
 )
-from ..._kernels._lattice_runs import add_run_derivatives, write_run_weights
-from ..._kernels._numbering import number_keys
 from ..._kernels.sizes import check_number
-from ..._kernels.vectorized import lattices
+from ..._kernels.sparse.keys import number_keys
 from ...structures import Lattice
 from .label_runs import Ends, end_runs, keys_of_runs, positions
 

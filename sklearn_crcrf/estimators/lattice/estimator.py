@@ -11,7 +11,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from ..._kernels._candidate_pairs import add_rows_to_candidates
+from ..._kernels.lattice.runs import add_rows_to_candidates
 from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions, attribute_contributions

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels._lattice_runs import write_run_keys
-from ..._kernels._numbering import number_keys
+from ..._kernels.lattice.runs import write_run_keys
+from ..._kernels.sparse.keys import number_keys
 from ...structures import Lattice
 
 __all__ = ["Ends", "end_runs", "keys_of_runs", "labels_of_key", "positions", "run_key"]

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._kernels._gaussian import gaussian_penalty
-from ..._kernels.vectorized import lattices
+from ..._kernels.lattice import sums as lattices
+from ..._kernels.sparse.weights import gaussian_penalty
 from ...criteria import Criterion
 from ...linear import Corpus
 from ...structures import LatticeScores

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._kernels.vectorized import learning
+from ..._kernels.tree import learning
 from .one_by_one import UnitVariables
 from .problem import Bounds, MarginProblem
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..._kernels.vectorized import learning
+from ..._kernels.tree import learning
 from .active_paths import ascend
 from .problem import MarginProblem
 

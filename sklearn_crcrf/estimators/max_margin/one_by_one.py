@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._kernels.vectorized import learning
+from ..._kernels.tree import learning
 from ...linear import Coefficients
 from .block import Block, UnitScores
 from .problem import MarginProblem
@@ -35,7 +35,7 @@ CHOICES: dict[Any, Choose] = {
 class UnitVariables:
     """The active labellings of each unit and their dual variables; initially gold alone.
 
-    It takes the steps of :class:`DualVariables`, as ``_kernels/_dual_steps.pxi`` describes them,
+    It takes the steps of :class:`DualVariables`, described in ``_kernels/tree/dual_steps.pxi``,
     with the methods of the structure. The loop over units is in Python.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._kernels.threads import my_threads
-from ..._kernels.vectorized import binary_labels
+from ..._kernels.tree import binary_labels
 from ...linear import Chunk, Corpus, DenseDesign, sparse_design
 from ...linear.message_order import MessageOrder
 from ...structures import Structure

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._kernels._best_bits import best_bits
+from ..._kernels.tree import binary_labels
 from ...structures import Scores, Structure
 from .columns import BitOrder, bit_probabilities
 
@@ -29,7 +29,7 @@ def most_probable_bits(
     ndarray of shape (n_tokens, n_columns), of 0 and 1
     """
     bits = np.array(log_odds, dtype=float, order="C")
-    best_bits(*order, np.ascontiguousarray(transitions, dtype=float), bits)
+    binary_labels.best_bits(*order, np.ascontiguousarray(transitions, dtype=float), bits)
     return bits
 
 

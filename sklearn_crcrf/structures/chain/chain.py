@@ -6,10 +6,10 @@ from math import log2
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchScores
-from ..._kernels._k_best import k_best
+from ..._kernels.chain import viterbi
+from ..._kernels.chain.paths import k_best
+from ..._kernels.chain.scores import BatchScores
 from ..._kernels.sizes import check_number
-from ..._kernels.vectorized import viterbi
 from ...data.ragged import longest_first
 from ..candidates import Candidates
 from ..covariance import PathMeans

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchScores
-from ..._kernels._excluding import add_edge_counts, fill_edges
+from ..._kernels.chain.excluding import add_edge_counts, fill_edges
+from ..._kernels.chain.scores import BatchScores
 from ..ends import add_with_ends, ends, with_ends
 from ..scores import AddTo, ScoreGradient, Scores, TokenTransitions
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchScores
-from ..._kernels.vectorized import viterbi
+from ..._kernels.chain import viterbi
+from ..._kernels.chain.scores import BatchScores
 from ...data.ragged import longest_first
 from ..ends import ends, with_ends
 from ..scores import Scores

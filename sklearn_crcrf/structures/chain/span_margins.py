@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchScores
-from ..._kernels._span_margins import ChainMaxima, add_span_counts, span_margins
+from ..._kernels.chain.paths import ChainMaxima, add_span_counts, span_margins
+from ..._kernels.chain.scores import BatchScores
 from ..ends import add_with_ends, ends
 from ..scores import AddTo, ScoreGradient, Scores
 from ..spans import check_spans

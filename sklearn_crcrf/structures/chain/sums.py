@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchCounts
-from ..._kernels.vectorized import lock_step
+from ..._kernels.chain import lock_step
+from ..._kernels.chain.scores import BatchCounts
 from ..base import Structure
 from ..scaled_sums import ScaledSums
 from ..scores import ScoreGradient, Scores

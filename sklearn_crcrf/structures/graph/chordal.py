@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._kernels._simplicial import eliminate_simplicial
+from ..._kernels.graph.messages import eliminate_simplicial
 from ..base import Structure
 
 __all__ = ["ChordalUnits"]

@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from ..._kernels._junction_covariances import add_junction_covariances
-from ..._kernels._junction_labels import maximise_over_junction_trees, sample_from_junction_trees
-from ..._kernels._junction_sums import add_expected_uses, sum_over_junction_trees
-from ..._kernels._junction_trees import JunctionMessages
+from ..._kernels.graph.junction_trees import (
+    JunctionMessages,
+    add_expected_uses,
+    add_junction_covariances,
+    maximise_over_junction_trees,
+    sample_from_junction_trees,
+    sum_over_junction_trees,
+)
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Inference
 from .elimination import Elimination

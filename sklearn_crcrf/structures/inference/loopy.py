@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._kernels._beliefs import add_link_beliefs, energies_of_links
+from ..._kernels.graph.messages import add_link_beliefs, energies_of_links
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Report
 from .linked import Linked

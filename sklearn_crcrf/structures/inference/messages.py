@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels._beliefs import log_beliefs, remove_unsupported
-from ..._kernels._graph_messages import GraphMessages
-from ..._kernels.vectorized import propagation
+from ..._kernels.graph import propagation
+from ..._kernels.graph.messages import GraphMessages, log_beliefs, remove_unsupported
 from ..scores import AddTo, ScoreGradient, Scores
 from .base import Convergence
 from .link_tables import LinkTables
@@ -38,7 +37,7 @@ class Schedule(NamedTuple):
 
 
 class Messages:
-    """The messages of a batch; see ``_propagation.pxi``.
+    """The messages of a batch; see ``graph/propagation.pyx``.
 
     Parameters
     ----------

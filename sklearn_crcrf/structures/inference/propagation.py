@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from ..._kernels._beliefs import decode
+from ..._kernels.graph.messages import decode
 from ..scores import Scores
 from .base import Inference, Report
 from .linked import Linked

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels._graph_order import breadth_first, links_of_tokens, make_slots
+from ..._kernels.graph.messages import breadth_first, links_of_tokens, make_slots
 
 __all__ = ["Slots"]
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels._graph_order import root_forest, spanning_forest
+from ..._kernels.graph.messages import root_forest, spanning_forest
 from .slots import Slots
 
 __all__ = ["Forests"]

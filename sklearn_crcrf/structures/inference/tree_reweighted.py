@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels._forest_bound import forest_bounds
+from ..._kernels.graph.messages import forest_bounds
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Report
 from .linked import Linked

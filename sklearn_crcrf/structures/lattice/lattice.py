@@ -6,16 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchScores
-from ..._kernels._lattice import (
+from ..._kernels.chain.scores import BatchScores
+from ..._kernels.lattice import sums as lattices
+from ..._kernels.lattice.runs import (
     LatticeRuns,
+    add_lattice_covariances,
     add_lattice_paths,
     best_lattice_paths,
+    move_lattice_sums,
+    score_labels_and_pairs,
     score_lattice_paths,
+    starts_of_runs,
 )
-from ..._kernels._lattice_chains import score_labels_and_pairs, starts_of_runs
-from ..._kernels._lattice_covariance import add_lattice_covariances, move_lattice_sums
-from ..._kernels.vectorized import lattices
 from ...data.ragged import joined_ranges
 from ..base import Structure
 from ..candidates import Candidates

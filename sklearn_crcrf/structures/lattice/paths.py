@@ -4,7 +4,7 @@ from math import log2, prod
 
 import numpy as np
 
-from ..._kernels._lattice_k_best import k_best_lattice_paths
+from ..._kernels.lattice.runs import k_best_lattice_paths
 from ..._kernels.sizes import check_number
 from ...data.ragged import joined_ranges
 from ..spans import check_spans

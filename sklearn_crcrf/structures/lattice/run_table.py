@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._kernels._run_scores import score_lattice_runs
+from ..._kernels.lattice.runs import score_lattice_runs
 
 __all__ = ["RunTable"]
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchCounts, BatchScores
-from ..._kernels._segment_maxima import segment_maxima
-from ..._kernels._segments import BatchSegments
-from ..._kernels.vectorized import segments as kernels
+from ..._kernels.chain.scores import BatchCounts, BatchScores
+from ..._kernels.segments import sums as kernels
+from ..._kernels.segments.batch import BatchSegments, segment_maxima
 from ...data.ragged import joined_ranges
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .capabilities import PositionCapabilities

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._kernels._tree_covariance import add_tree_covariances, average_subtrees
+from ..._kernels.tree.messages import add_tree_covariances, average_subtrees
 from ..ends import add_with_ends
 from ..scores import ScoreGradient
 from .messages import TreeMessages

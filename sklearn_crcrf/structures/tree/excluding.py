@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchScores
-from ..._kernels._tree_best_excluding import best_other_labelling
-from ..._kernels._tree_excluding import N_TERMS, add_counts_of_others, sum_other_labellings
-from ..._kernels._tree_order import TreeRows
+from ..._kernels.chain.scores import BatchScores
+from ..._kernels.tree.messages import (
+    N_TERMS,
+    TreeRows,
+    add_counts_of_others,
+    best_other_labelling,
+    sum_other_labellings,
+)
 from ..ends import add_with_ends
 from ..rooted import Rooted
 from ..scores import AddTo, ScoreGradient, Scores

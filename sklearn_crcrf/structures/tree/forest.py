@@ -4,9 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchScores
-from ..._kernels._tree_order import TreeRows
-from ..._kernels.vectorized import trees
+from ..._kernels.chain.scores import BatchScores
+from ..._kernels.tree import sums as trees
+from ..._kernels.tree.messages import TreeRows
 from ...data.ragged import joined_ranges
 from ..chain.chain import Chain
 from ..pieces import Pieces

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchScores
-from ..._kernels._tree_messages import UpwardMessages, add_tree_counts, upward_messages
-from ..._kernels._tree_order import TreeRows
+from ..._kernels.chain.scores import BatchScores
+from ..._kernels.tree.messages import TreeRows, UpwardMessages, add_tree_counts, upward_messages
 from ..ends import with_ends
 from ..messages import potential_of
 from ..rooted import Rooted

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels._tree_order import level_order
+from ..._kernels.tree.messages import level_order
 
 __all__ = ["TreeOrder"]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..._kernels._batch_scores import BatchCounts
-from ..._kernels._tree_order import TreeRows
-from ..._kernels.vectorized import trees
+from ..._kernels.chain.scores import BatchCounts
+from ..._kernels.tree import sums as trees
+from ..._kernels.tree.messages import TreeRows
 from ..base import Structure
 from ..scaled_sums import ScaledSums
 from ..scores import ScoreGradient, Scores

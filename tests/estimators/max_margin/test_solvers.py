@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from sklearn_crcrf._kernels.vectorized import learning
+from sklearn_crcrf._kernels.tree import learning
 from sklearn_crcrf.estimators.max_margin import (
     MarginProblem,
     exponentiated_gradient,

@@ -20,7 +20,7 @@ from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransiti
 from sklearn_crcrf.structures.chain import sums
 from sklearn_crcrf.structures.messages import Messages
 
-KERNELS = compiled("lock_step")
+KERNELS = compiled("chain.lock_step")
 kernels = for_each("kernel", KERNELS)
 any_kernel = st.sampled_from([kernel.values[0] for kernel in KERNELS])
 both_types = for_each("dtype", [np.float64, np.float32])

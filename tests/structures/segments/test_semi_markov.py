@@ -28,7 +28,7 @@ def assert_same_gradient(found, wanted, **tolerance):
         assert_allclose(part, other, err_msg=name, **tolerance)
 
 
-@pytest.mark.parametrize("kernel", compiled("segments"))
+@pytest.mark.parametrize("kernel", compiled("segments.sums"))
 @pytest.mark.parametrize(("scheme", "max_length"), CASES)
 @pytest.mark.parametrize("scale", [1.0, 3000.0])
 def test_sums_against_all_segmentations(kernel, scheme, max_length, scale, monkeypatch):
@@ -130,7 +130,7 @@ def test_a_length_that_decides_late_is_not_lost():
     assert_allclose(gradient.own[n - 1], 1 / (1 + np.exp(-5.0)), rtol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", compiled("segments"))
+@pytest.mark.parametrize("kernel", compiled("segments.sums"))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("scheme", CLASSES)
 def test_sequences_in_lock_step_against_a_chain_of_positions(kernel, scheme, dtype, monkeypatch):
@@ -195,7 +195,7 @@ def test_scores_that_are_no_numbers():
         assert_array_equal(np.isnan(value), [True, False, False, True])
 
 
-@pytest.mark.parametrize("kernel", compiled("segments"))
+@pytest.mark.parametrize("kernel", compiled("segments.sums"))
 @pytest.mark.parametrize(("scheme", "max_length"), CASES)
 @pytest.mark.parametrize("scale", [1.0, 3000.0])
 def test_token_transitions(kernel, scheme, max_length, scale, monkeypatch):
@@ -225,7 +225,7 @@ def with_edges(scores, rng, share=0.5, scale=2.0):
     return scores._replace(token_transitions=edges)
 
 
-@pytest.mark.parametrize("kernel", compiled("segments"))
+@pytest.mark.parametrize("kernel", compiled("segments.sums"))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("scheme", CLASSES)
 def test_token_transitions_in_lock_step_against_positions(kernel, scheme, dtype, monkeypatch):

@@ -6,7 +6,7 @@ from chains import random_parents
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn_crcrf._kernels._tree_order import TreeRows
+from sklearn_crcrf._kernels.tree.messages import TreeRows
 
 from sklearn_crcrf.structures.tree.order import TreeOrder
 

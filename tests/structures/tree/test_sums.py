@@ -22,7 +22,7 @@ from sklearn_crcrf.structures import (
 from sklearn_crcrf.structures.tree import forest as forest_module
 from sklearn_crcrf.structures.tree import sums as tree_sums
 
-KERNELS = compiled("trees")
+KERNELS = compiled("tree.sums")
 kernels = for_each("kernel", KERNELS)
 any_kernel = st.sampled_from([kernel.values[0] for kernel in KERNELS])
 both_types = for_each("dtype", [np.float64, np.float32])

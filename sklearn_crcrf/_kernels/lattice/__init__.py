@@ -1,0 +1,1 @@
+"""Kernels of lattices of candidate labels."""

@@ -1,0 +1,1 @@
+"""Kernels of semi-Markov chains."""

@@ -1,0 +1,1 @@
+"""Kernels of sparse matrices, counts and weights."""

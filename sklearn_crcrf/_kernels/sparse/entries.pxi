@@ -1,0 +1,54 @@
+# Some of the entries of a sparse matrix, and where they stand.
+
+def some_entries(
+    const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
+    const int32_t[::1] columns,    # (n_entries,) -1 for entries to leave out IN
+    const real[::1] values,        # (n_entries,) IN
+    const int32_t[::1] renamed=None,  # (n_columns,) new columns, -1 for columns to leave out IN
+):
+    """The values, columns and indptr of the entries that are not left out."""
+    cdef:
+        int64_t n_kept = 0, r, e
+        bint rename = renamed is not None
+        int64_t[::1] starts = np.zeros(len(indptr), dtype=np.int64)
+        # Entries to leave out are written, too, and then overwritten: faster than a branch.
+        int32_t[::1] kept = np.empty(len(columns) + 1, dtype=np.int32)
+        real[::1] kept_values = np.empty(len(columns) + 1, dtype=np.asarray(values).dtype)
+    with nogil:
+        for r in range(starts.shape[0] - 1):
+            for e in range(indptr[r], indptr[r + 1]):
+                kept[n_kept] = renamed[columns[e]] if rename and columns[e] >= 0 else columns[e]
+                kept_values[n_kept] = values[e]
+                n_kept += kept[n_kept] >= 0
+            starts[r + 1] = n_kept
+    return np.asarray(kept_values)[:n_kept], np.asarray(kept)[:n_kept], np.asarray(starts)
+
+
+def find_entries(
+    const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix, columns of rows ascending IN
+    const int32_t[::1] columns,    # (n_entries,) IN
+    const int32_t[::1] row,        # (n_wanted,) IN
+    const int32_t[::1] column,     # (n_wanted,) IN
+    int64_t[::1] places,           # (n_wanted,) OUT
+):
+    """Where the wanted entries stand; whether there are all of them."""
+    cdef:
+        int64_t n_rows = indptr.shape[0] - 1, k, low, high, middle
+        bint found = True
+    with nogil:
+        for k in range(row.shape[0]):
+            if row[k] < 0 or row[k] >= n_rows:
+                found = False
+                break
+            low, high = indptr[row[k]], indptr[row[k] + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if columns[middle] < column[k]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == indptr[row[k] + 1] or columns[low] != column[k]:
+                found = False
+                break
+            places[k] = low
+    return found

@@ -1,0 +1,287 @@
+# The attributes of the tokens of one sequence, as numbers.
+#
+# While Python objects are read, which needs the interpreter lock, the texts of all attributes are
+# copied one after the other. Then they are looked up without the lock, in small batches: each step
+# requests the memory that the next step reads.
+
+cdef extern from "Python.h":
+    bint is_float "PyFloat_CheckExact"(PyObject *)
+    double PyFloat_AS_DOUBLE(PyObject *)
+    bint PyBool_Check(PyObject *)
+
+cdef enum: BATCH = 64
+
+cdef tuple LISTS = (list, tuple, set, frozenset)
+cdef tuple NESTED = (dict, *LISTS)
+
+
+cdef class AttributeReader:
+    """Reads tokens that are strings or feature dicts.
+
+    strings has the names of all attributes; separator stands between a key and a string; with
+    lists, a token may also be a list of attributes, as in CRFsuite.
+    """
+
+    def __cinit__(self, FrozenStrings strings not None, str separator not None, bint lists,
+                  bint is_single):
+        self.strings, self.separator = strings, separator
+        self.lists, self.is_single = lists, is_single
+
+    def attributes(self, tokens):
+        """For each token, a list of (number, value) in reading order; -1 for unknown attributes."""
+        cdef:
+            Attributes found
+            int64_t t, k
+        kept = self.read(tokens, &found)
+        try:
+            look_up(&self.strings.table, &found)
+            return [
+                [
+                    (found.found[k].id, found.found[k].value)
+                    for k in range(found.first[t], found.first[t + 1])
+                ]
+                for t in range(len(kept))
+            ]
+        finally:
+            free_attributes(&found)
+
+    cdef list read(self, object tokens, Attributes *out):
+        """Read all tokens; return them, in a list that nobody else can change.
+
+        The caller frees ``out``, unless this fails.
+        """
+        cdef:
+            list kept
+            Py_ssize_t t
+        memset(out, 0, sizeof(Attributes))
+        kept = as_list(tokens)
+        out.n_tokens = len(kept)
+        out.first = <int64_t *>malloc((len(kept) + 1) * sizeof(int64_t))
+        try:
+            if out.first == NULL:
+                raise MemoryError
+            for t in range(len(kept)):
+                out.first[t] = out.n
+                self.read_token(kept[t], t, out)
+            out.first[len(kept)] = out.n
+        except BaseException:
+            free_attributes(out)
+            raise
+        return kept
+
+    cdef int read_token(self, object token, Py_ssize_t position, Attributes *out) except -1:
+        if type(token) is dict:
+            return self.read_items(token, None, 1, position, out)
+        if isinstance(token, str):
+            return add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
+        if self.lists and isinstance(token, LISTS):
+            return self.read_list(token, position, out)
+        if isinstance(token, Mapping):
+            return self.read_items(dict(token), None, 1, position, out)
+        raise wrong("the token must be a str or a dict", position, token)
+
+    cdef int read_items(
+        self, dict token, str prefix, int level, Py_ssize_t position, Attributes *out
+    ) except -1:
+        """Read a feature dict in ``level - 1`` others; ``prefix`` is their keys, with colons."""
+        cdef:
+            Py_ssize_t at = 0
+            PyObject *before = NULL if prefix is None else <PyObject *>prefix
+            PyObject *separator = <PyObject *>self.separator
+            PyObject *key
+            PyObject *value
+        while PyDict_Next(token, &at, &key, &value):
+            if not PyUnicode_Check(key):
+                raise wrong("a key of a feature dict must be a str", position, <object>key)
+            if PyUnicode_Check(value):
+                add(out, before, key, separator, value, 1.0)
+            elif is_float(value) and is_moderate(PyFloat_AS_DOUBLE(value)):
+                add(out, before, key, NULL, NULL, PyFloat_AS_DOUBLE(value))
+            elif PyBool_Check(value):
+                add(out, before, key, NULL, NULL, 1.0 if <object>value is True else 0.0)
+            else:
+                # Other code may run, and change the dict.
+                self.read_value(prefix, <str>key, <object>value, level, position, out)
+        return 0
+
+    cdef int read_value(
+        self, str prefix, str key, object value, int level, Py_ssize_t position, Attributes *out
+    ) except -1:
+        """Read a value of a feature dict that is not a string."""
+        cdef PyObject *before = NULL if prefix is None else <PyObject *>prefix
+        if isinstance(value, NESTED) or isinstance(value, Mapping):
+            inner = f"{prefix or ''}{key}:"
+            if isinstance(value, Mapping):
+                problem = problem_of_nesting(level + 1, out.n - out.first[position])
+                if problem:
+                    raise ValueError(f"tokens, position {position}: the feature dict {problem}")
+                return self.read_items(dict(value), inner, level + 1, position, out)
+            for member in value:
+                if not isinstance(member, str):
+                    raise wrong(f"the members of {key!r} must be str", position, member)
+                add(out, <PyObject *>inner, <PyObject *>member, NULL, NULL, 1.0)
+            return 0
+        return add(out, before, <PyObject *>key, NULL, NULL, self.number(key, value, position))
+
+    cdef double number(self, str key, object value, Py_ssize_t position) except? -1:
+        """A value that is a number."""
+        cdef double number
+        what = f"the value of {key!r} must be a str, finite number, dict or list"
+        if not isinstance(value, (Real, np.bool_)):
+            raise wrong(what, position, value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = INFINITY
+        if not isfinite(number):
+            raise ValueError(f"tokens, position {position}: {what}, but is {shortened(value)}")
+        if self.is_single and not isfinite(<float>number):
+            raise ValueError(f"tokens, position {position}: {number} is too large for float32")
+        return number
+
+    cdef int read_list(self, object token, Py_ssize_t position, Attributes *out) except -1:
+        """Read a list of attributes; an attribute counts as often as it occurs."""
+        for attribute in token:
+            if not isinstance(attribute, str):
+                raise wrong("attributes must be str", position, attribute)
+            add(out, NULL, <PyObject *>attribute, NULL, NULL, 1.0)
+        return 0
+
+
+cdef list read_strings(object tokens, Attributes *out):
+    """Add tokens that are strings, one attribute for each; return them, as :meth:`read`.
+
+    The caller frees ``out``, also if this fails.
+    """
+    cdef:
+        list kept = as_list(tokens)
+        Py_ssize_t t
+    for t in range(len(kept)):
+        token = kept[t]
+        if type(token) is not str:
+            if not isinstance(token, str):
+                raise wrong("the token must be a str", t, token)
+            kept[t] = token = str(token)
+        add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
+    out.n_tokens += len(kept)
+    return kept
+
+
+cdef list as_list(object tokens):
+    """The tokens of a sequence, in a new list."""
+    if isinstance(tokens, (str, bytes, Mapping)) or not hasattr(tokens, "__iter__"):
+        raise TypeError(
+            f"tokens must be a list of the tokens of one sequence, but is {shortened(tokens)}"
+        )
+    return list(tokens)
+
+
+cdef inline bint is_moderate(double x) noexcept:
+    """Whether a number is finite in both types of numbers."""
+    return -1e38 < x < 1e38
+
+
+cdef object wrong(str what, Py_ssize_t position, object value):
+    return TypeError(f"tokens, position {position}: {what}, but is {shortened(value)}")
+
+
+cdef str shortened(object value):
+    text = limited_repr(value) if isinstance(value, NESTED) else repr(value)
+    if len(text) > 60:
+        text = text[:57] + "..."
+    return f"{text}, of type {type(value).__name__}"
+
+
+cdef int add(
+    Attributes *out,
+    PyObject *prefix,
+    PyObject *key,
+    PyObject *separator,
+    PyObject *symbol,
+    double value,
+) except -1:
+    """Add the attribute named prefix + key + separator + symbol, which may be NULL but the key."""
+    cdef:
+        PyObject *strings[4]
+        Text[4] parts
+        int n_parts = 0, kind = 0, i
+        Py_ssize_t length = 0
+        Attribute *found
+        char *to
+    strings[0], strings[1], strings[2], strings[3] = prefix, key, separator, symbol
+    for i in range(4):
+        if strings[i] != NULL:
+            parts[n_parts] = text_of(strings[i])
+            length += parts[n_parts].length
+            kind |= parts[n_parts].kind
+            n_parts += 1
+    kind = 4 if kind & 4 else kind & 2 or 1
+    out.used = (out.used + 3) & ~<size_t>3
+    make_room(out, length * kind)
+    to = out.text + out.used
+    found = &out.found[out.n]
+    found.start, found.length, found.kind, found.value = out.used, length, kind, value
+    for i in range(n_parts):
+        widen(&parts[i], kind, to)
+        to += parts[i].length * kind
+    out.used += length * kind
+    out.n += 1
+    return 0
+
+
+cdef int make_room(Attributes *out, size_t n_bytes) except -1:
+    """Make room for one more attribute with a text of ``n_bytes``."""
+    cdef void *memory
+    if out.n == out.room:
+        memory = realloc(out.found, (2 * out.room + 64) * sizeof(Attribute))
+        if memory == NULL:
+            raise MemoryError
+        out.found, out.room = <Attribute *>memory, 2 * out.room + 64
+    if out.used + n_bytes >= out.text_room:
+        memory = realloc(out.text, 2 * (out.used + n_bytes) + 1024)
+        if memory == NULL:
+            raise MemoryError
+        out.text, out.text_room = <char *>memory, 2 * (out.used + n_bytes) + 1024
+    return 0
+
+
+cdef void free_attributes(Attributes *attributes) noexcept nogil:
+    free(attributes.first)
+    free(attributes.found)
+    free(attributes.text)
+    memset(attributes, 0, sizeof(Attributes))
+
+
+cdef void look_up(const Strings *table, Attributes *attributes) noexcept nogil:
+    """Set the numbers of all attributes."""
+    cdef int64_t start = 0
+    while start < attributes.n:
+        look_up_batch(
+            table, attributes.found + start, min(<int64_t>BATCH, attributes.n - start),
+            attributes.text,
+        )
+        start += BATCH
+
+
+cdef void look_up_batch(
+    const Strings *table, Attribute *found, int64_t n, const char *text
+) noexcept nogil:
+    cdef:
+        int64_t i
+        Text one
+    for i in range(n):
+        one = text_in(&found[i], text)
+        found[i].hash = hash_text(one, &table.key)
+        prefetch(&table.slots[found[i].hash & table.mask])
+    for i in range(n):
+        found[i].id = table.slots[found[i].hash & table.mask].entry
+        prefetch(&table.starts[found[i].id])
+    for i in range(n):
+        prefetch(table.blob + table.starts[max(found[i].id - 1, 0)])
+    for i in range(n):
+        one = text_in(&found[i], text)
+        found[i].id = find_text(table, one, found[i].hash)
+
+
+cdef inline Text text_in(const Attribute *attribute, const char *text) noexcept nogil:
+    return Text(text + attribute.start, attribute.length, attribute.kind, NULL)

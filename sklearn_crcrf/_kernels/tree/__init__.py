@@ -1,0 +1,1 @@
+"""Kernels of trees and forests, and of learning on them."""
