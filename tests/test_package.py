@@ -12,6 +12,7 @@ from pkgutil import walk_packages
 import pytest
 
 import sklearn_crcrf
+from sklearn_crcrf.apps.cli import main
 
 FOLDER = Path(sklearn_crcrf.__file__).parent
 API = FOLDER.parent / "docs" / "api.rst"
@@ -127,14 +128,27 @@ def test_type_hints_are_announced():
     assert (FOLDER / "py.typed").exists()
 
 
-def test_the_programs_in_the_readme_run(capsys):
-    readme = FOLDER.parent / "README.md"
-    if not readme.exists():
+@pytest.fixture
+def readme():
+    path = FOLDER.parent / "README.md"
+    if not path.exists():
         pytest.skip("the package is installed without its README")
-    text = readme.read_text(encoding="utf-8")
-    first, second = (part.split("```")[0] for part in text.split("```python\n")[1:])
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_first_command_of_the_readme_prints_what_it_says(readme, capsys):
+    command, written = readme.split("```sh\n")[1], readme.split("```text\n")[2].split("```")[0]
+    assert command.split("```")[0].endswith(" && .venv/bin/python -m sklearn_crcrf\n")
+    main([])
+    printed = capsys.readouterr().out
+    # Seconds depend on the machine.
+    assert re.sub(r"\d+\.\d\d s\b", "", printed) == re.sub(r"\d+\.\d\d s\b", "", written)
+
+
+def test_the_programs_in_the_readme_run(readme, capsys):
+    first, second = (part.split("```")[0] for part in readme.split("```python\n")[1:])
     exec(first, {})
-    assert capsys.readouterr().out == text.split("```text\n")[1].split("```")[0]
+    assert capsys.readouterr().out == readme.split("```text\n")[1].split("```")[0]
     exec(second, {})
     out = capsys.readouterr().out
     assert "'mu_oov'" in out and "'sigma'" in out
