@@ -134,7 +134,7 @@ def test_the_house_is_small():
     assert floors(rooms) <= 10
 
 
-@pytest.mark.parametrize("room", ["apps", "display", "estimators", "labels", "model_files"])
+@pytest.mark.parametrize("room", ROOMS)
 def test_folders_do_not_import_each_other(room):
     """A file beside the folders of a room counts as a folder."""
 

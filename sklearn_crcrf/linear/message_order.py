@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..structures import Structure
-from ..structures.ends import ends
+from ..structures.scores import ends
 
 __all__ = ["MessageOrder"]
 

@@ -4,9 +4,9 @@ from .base import Structure
 from .candidates import Candidates
 from .capabilities import Capabilities, Unsupported
 from .chain.chain import Chain
+from .chain.higher_order import HigherOrderChain
 from .graph.graph import Graph
 from .graph.triangle_graph import TriangleGraph
-from .lattice.higher_order import HigherOrderChain
 from .lattice.lattice import Lattice, LatticeScores
 from .lattice.run_table import RunTable
 from .of_data import single_tokens, structure_of

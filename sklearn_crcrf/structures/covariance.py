@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._kernels.chain.covariance import add_covariances, average_prefixes
-from .ends import add_with_ends, ends
 from .messages import Messages
-from .scores import ScoreGradient
+from .scores import ScoreGradient, add_with_ends, ends
 
 __all__ = ["PathMeans", "entropy"]
 

@@ -4,9 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .base import Structure
-from .ends import with_ends
 from .messages import Messages
-from .scores import Scores
+from .scores import Scores, with_ends
 
 __all__ = ["local_partition", "locally_normalised"]
 

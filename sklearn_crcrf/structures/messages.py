@@ -7,10 +7,10 @@ import numpy as np
 from .._kernels.chain.messages import ForwardMessages, backward_messages, forward_messages
 from .._kernels.chain.pairs import add_expected_pairs
 from .._kernels.chain.scores import BatchScores
-from .ends import ends, with_ends
-from .scores import Scores
+from .._kernels.tree.messages import draw_paths
+from .scores import Scores, ends, with_ends
 
-__all__ = ["Messages", "potential_of"]
+__all__ = ["Messages", "draws", "potential_of"]
 
 
 class Messages:
@@ -93,9 +93,38 @@ class Messages:
         # Where scores are huge, rounding errors of the logarithms exceed one.
         return marginals / np.maximum(marginals.sum(axis=1, keepdims=True), 1.0)
 
+    def sample(
+        self, n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        """Draw paths of all sequences; see :meth:`Capabilities.sample`."""
+        uniform, y = draws(self.log_z, "path of sequence", len(self.state), n_samples, rng)
+        draw_paths(self.arrays, np.ascontiguousarray(self.transition.T), uniform, y)
+        return y
+
 
 def potential_of(transition: np.ndarray) -> tuple[np.ndarray, float]:
     """exp(transition - top), and top, the maximum of the finite transition scores."""
     top = transition.max()
     top = top if np.isfinite(top) else 0.0
     return np.exp(transition - top), top
+
+
+def draws(
+    log_z: np.ndarray,
+    noun: str,
+    n_tokens: int,
+    n_samples: int,
+    rng: np.random.Generator | np.random.RandomState,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers in [0, 1) by which labels are drawn, and the array of labels to fill.
+
+    Raises
+    ------
+    ValueError
+        If all labels of a unit are impossible; the message has its noun and number.
+    """
+    impossible = np.flatnonzero(np.isneginf(log_z))
+    if len(impossible):
+        raise ValueError(f"no {noun} {impossible[0]} is possible")
+    shape = n_samples, n_tokens
+    return rng.random(shape), np.empty(shape, dtype=np.int32)

@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .base import Structure
-from .ends import add_with_ends, with_ends
-from .scores import AddTo, ScoreGradient, Scores
+from .scores import AddTo, ScoreGradient, Scores, add_with_ends, with_ends
 
 __all__ = ["Pieces"]
 

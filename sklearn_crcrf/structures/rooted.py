@@ -7,18 +7,117 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.chain.paths import labelling_counts, labelling_scores
+from .._kernels.chain.paths import (
+    add_transition_counts,
+    add_transition_scores,
+    labelling_counts,
+    labelling_scores,
+)
 from .._kernels.chain.scores import BatchCounts, BatchScores
 from .base import Structure
-from .conditional_scores import ConditionalScores
 from .covariance import entropy
-from .ends import Ends, with_ends
 from .local import locally_normalised
-from .marginals import TokenMarginals
 from .scaled_sums import ScaledSums
-from .scores import AddTo, Pullback, ScoreGradient, Scores
+from .scores import AddTo, Ends, Pullback, ScoreGradient, Scores, add_with_ends, with_ends
 
-__all__ = ["Rooted"]
+__all__ = ["ConditionalScores", "Rooted", "TokenMarginals"]
+
+
+class ConditionalScores:
+    """What each label of a token adds to the score of a labelling, given its neighbours.
+
+    See :meth:`Capabilities.conditional_scores`.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_tokens, n_labels)
+    """
+
+    def __init__(self, structure: Structure, scores: Scores, y: np.ndarray, steps: Collection[int]):
+        self._scores, self._steps = scores, steps
+        self._links = structure.links()
+        self._ends = structure.first_tokens(), structure.last_tokens()
+        self._y = np.ascontiguousarray(y, dtype=np.int32)
+        self.scores = with_ends(scores, self._ends).astype(scores.state.dtype, copy=False)
+        for step in steps:
+            add_transition_scores(
+                *self._tokens(step),
+                self._y,
+                _seen_from(step, scores.transition),
+                *self._edges(step),
+                scores.token_transitions.score,
+                self.scores,
+            )
+
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+        """The score gradient of the conditional scores, each times its weight, added to ``out``."""
+        gradient = ScoreGradient.of(out, self._scores)
+        add_with_ends(gradient, weight, self._ends)
+        for step in self._steps:
+            transition = np.zeros(gradient.transition.shape)
+            add_transition_counts(
+                *self._tokens(step),
+                self._y,
+                *self._edges(step),
+                weight,
+                transition,
+                gradient.token_transitions,
+            )
+            gradient.transition[:] += _seen_from(step, transition)
+        return gradient
+
+    def _tokens(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """The token of each link whose scores are wanted, and its neighbour."""
+        previous, current = self._links
+        return (current, previous) if step < 0 else (previous, current)
+
+    def _edges(self, step: int) -> tuple:
+        """Rows and entries of the token transitions, the labels of the neighbours first."""
+        row, indptr, previous, current, _ = self._scores.token_transitions
+        row = row[self._links[1]]
+        return (row, indptr, previous, current) if step < 0 else (row, indptr, current, previous)
+
+
+def _seen_from(step: int, transition: np.ndarray) -> np.ndarray:
+    """Transitions, transposed if the neighbour is the later token: its label is the row."""
+    return transition if step < 0 else np.ascontiguousarray(transition.T)
+
+
+class TokenMarginals:
+    """The marginals of the labels of all tokens; see :meth:`Capabilities.token_marginals`.
+
+    Marginals are in double precision, as derivatives by marginals may be of any size.
+
+    Parameters
+    ----------
+    structure : Structure
+    scores : Scores
+    sums : ScaledSums
+        Of the same scores in double precision.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_tokens, n_labels)
+    """
+
+    def __init__(self, structure: Structure, scores: Scores, sums: ScaledSums):
+        self._ends = structure.first_tokens(), structure.last_tokens()
+        self._scores, self._sums = scores, sums
+        sums.log_partition()
+        self.value = sums.pullback(np.ones(structure.n_units)).state
+
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+        """The score gradient of the sum of all marginals times their weights, added to ``out``.
+
+        It is the covariance of how often a labelling uses each score and the sum of the weights
+        of its labels.
+        """
+        gradient = ScoreGradient.of(out, self._scores)
+        mean = np.einsum("tj,tj->t", weight, self.value)
+        states = np.zeros_like(self.value)
+        self._sums.add_covariances(weight - mean[:, None], gradient._replace(state=states))
+        add_with_ends(gradient, states, self._ends)
+        return gradient
 
 
 class Rooted(Structure):

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
 from sklearn_crcrf.structures import Chain, Scores
-from sklearn_crcrf.structures.ends import ends, with_ends
 from sklearn_crcrf.structures.local import local_partition
+from sklearn_crcrf.structures.scores import ends, with_ends
 
 
 def local_scores(offsets, scores, t):

@@ -13,13 +13,11 @@ from ..._kernels.sizes import check_number
 from ...data.ragged import longest_first
 from ..candidates import Candidates
 from ..covariance import PathMeans
-from ..ends import Ends, ends
 from ..lattice.pruning import prune_chains
 from ..messages import Messages
 from ..pieces import Pieces
 from ..rooted import Rooted
-from ..sampling import sample_paths
-from ..scores import AddTo, Pullback, ScoreGradient, Scores
+from ..scores import AddTo, Ends, Pullback, ScoreGradient, Scores, ends
 from ..spans import span_log_probability
 from .excluding import PathsExcluding
 from .span_margins import SpanMargins
@@ -157,7 +155,7 @@ class Chain(Rooted):
     def sample(
         self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
     ) -> np.ndarray:
-        return sample_paths(self.messages(scores), n_samples, rng)
+        return self.messages(scores).sample(n_samples, rng)
 
     def span_log_probability(
         self,

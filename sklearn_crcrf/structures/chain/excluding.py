@@ -4,8 +4,7 @@ import numpy as np
 
 from ..._kernels.chain.excluding import add_edge_counts, fill_edges
 from ..._kernels.chain.scores import BatchScores
-from ..ends import add_with_ends, ends, with_ends
-from ..scores import AddTo, ScoreGradient, Scores, TokenTransitions
+from ..scores import AddTo, ScoreGradient, Scores, TokenTransitions, add_with_ends, ends, with_ends
 
 __all__ = ["PathsExcluding"]
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ...labels.inequalities import Inequalities
 from ..base import Structure
-from ..lattice.higher_order import HigherOrderChain
+from ..chain.higher_order import HigherOrderChain
 from ..scores import Scores
 from .lattice_program import LatticeProgram
 from .linear_program import Labelling, LinearProgram, possible_labelling

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..._kernels.tree.messages import add_tree_covariances, average_subtrees
-from ..ends import add_with_ends
-from ..scores import ScoreGradient
+from ..scores import ScoreGradient, add_with_ends
 from .messages import TreeMessages
 
 __all__ = ["TreeMeans"]

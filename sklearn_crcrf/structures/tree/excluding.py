@@ -10,9 +10,8 @@ from ..._kernels.tree.messages import (
     best_other_labelling,
     sum_other_labellings,
 )
-from ..ends import add_with_ends
 from ..rooted import Rooted
-from ..scores import AddTo, ScoreGradient, Scores
+from ..scores import AddTo, ScoreGradient, Scores, add_with_ends
 
 __all__ = ["TreesExcluding", "best_excluding"]
 

@@ -3,11 +3,16 @@
 import numpy as np
 
 from ..._kernels.chain.scores import BatchScores
-from ..._kernels.tree.messages import TreeRows, UpwardMessages, add_tree_counts, upward_messages
-from ..ends import with_ends
-from ..messages import potential_of
+from ..._kernels.tree.messages import (
+    TreeRows,
+    UpwardMessages,
+    add_tree_counts,
+    draw_labellings,
+    upward_messages,
+)
+from ..messages import draws, potential_of
 from ..rooted import Rooted
-from ..scores import Scores
+from ..scores import Scores, with_ends
 
 __all__ = ["TreeMessages"]
 
@@ -79,3 +84,11 @@ class TreeMessages:
         weight = np.asarray(weight, dtype=float)
         add_tree_counts(self.arrays, weight, marginals, transition, edges)
         return marginals
+
+    def sample(
+        self, n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        """Draw labellings of all trees; see :meth:`Capabilities.sample`."""
+        uniform, y = draws(self.log_z, "labelling of unit", len(self.state), n_samples, rng)
+        draw_labellings(self.arrays, uniform, y)
+        return y

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.structures import Chain, Scores
-from sklearn_crcrf.structures.chain.maxima import Maxima
+from sklearn_crcrf.structures.chain.span_margins import Maxima
 
 
 def through(offsets, scores):

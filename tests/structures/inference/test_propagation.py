@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf.structures import Graph, Scores
 from sklearn_crcrf.structures.inference import Loopy, TreeReweighted, messages
 from sklearn_crcrf.structures.inference.slots import Slots
-from sklearn_crcrf.structures.inference.spanning import Forests
+from sklearn_crcrf.structures.inference.tree_reweighted import Forests
 
 BOTH = pytest.mark.parametrize("engine", [Loopy, TreeReweighted])
 RING = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])

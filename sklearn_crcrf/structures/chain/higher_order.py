@@ -7,10 +7,10 @@ import numpy as np
 from ...data.ragged import joined_ranges
 from ..base import Structure
 from ..candidates import Candidates
-from ..chain.chain import Chain
+from ..lattice.lattice import Lattice, LatticeScores
+from ..lattice.pruning import MOST_OF_RUNS, chain_candidates, prune_higher_order, with_run_scores
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
-from .lattice import Lattice, LatticeScores
-from .pruning import MOST_OF_RUNS, chain_candidates, prune_higher_order, with_run_scores
+from .chain import Chain
 
 __all__ = ["HigherOrderChain"]
 
