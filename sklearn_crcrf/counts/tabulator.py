@@ -21,7 +21,8 @@ from .binning import EqualFrequencyBins
 __all__ = ["MOST_KEYS", "Tabulator"]
 
 WORD = "token"
-KINDS = ("attributes", "numbers", "symbols")
+ROWS = ("attributes", "numbers")
+KINDS = (*ROWS, "symbols")
 # If feature dicts have more keys, only keys that most tokens have become columns, if these are not
 # more, and all others become a bag of attributes.
 MOST_KEYS = 32
@@ -134,7 +135,8 @@ class Tabulator:
         return self._transform(X, _content(X))
 
     def _fit(self, X: SequenceArray, content: Any, sample_weight: np.ndarray) -> None:
-        self._kind, self._words, self._numbers = _kind(X.data), WORD, []
+        self._kind = X.kind if X.kind in ROWS else "symbols"
+        self._words, self._numbers = WORD, []
         self._columns: list[str] = []
         self._rivals: list[str] = []
         self._has_bag = False
@@ -168,8 +170,8 @@ class Tabulator:
         data = X.data
         if data.shape[0] == 0:
             return self._nothing()
-        if (_kind(data) == "symbols") != (self._kind == "symbols"):
-            raise ValueError(f"X holds {_kind(data)}, but the model was fitted to {self._kind}")
+        if (X.kind in ROWS) != (self._kind in ROWS):
+            raise ValueError(f"X holds {X.kind}, but the model was fitted to {self._kind}")
         if self._kind == "attributes":
             return _same_words(data.shape[0]), _attributes(data)
         if self._kind == "numbers":
@@ -232,9 +234,9 @@ class Tabulator:
 
 def _content(X: SequenceArray) -> Any:
     """X by columns of symbols or by keys, or as it is if it holds neither."""
-    if _kind(X.data) != "symbols":
+    if X.kind in ROWS:
         return X.data
-    if isinstance(X.data, np.ndarray) and X.data.ndim == 2:
+    if X.kind == "columns" and isinstance(X.data, np.ndarray):
         return _table_of_objects(X.data)
     return symbols_by_key(X)
 
@@ -250,17 +252,6 @@ def _some(names: Sequence[str]) -> str:
     """A few of the names, for a message."""
     more = f" and {len(names) - FEW_NAMES:,} more" if len(names) > FEW_NAMES else ""
     return ", ".join(map(repr, names[:FEW_NAMES])) + more
-
-
-def _kind(data: Any) -> str:
-    """What the columns of X are: one of KINDS."""
-    if sp.issparse(data):
-        return "attributes"
-    if not isinstance(data, np.ndarray) or data.ndim != 2:
-        return "symbols"
-    if data.dtype.kind in "biuf" or not any(isinstance(value, str) for value in data[:1].ravel()):
-        return "numbers"
-    return "symbols"
 
 
 def _attributes(data: Any) -> sp.csr_array:

@@ -140,6 +140,29 @@ class SequenceArray:
         """Number of dimensions of ``shape``."""
         return len(self.shape)
 
+    @property
+    def kind(self) -> str:
+        """What each token is.
+
+        "words" for one symbol or label, "dicts" for feature dicts, "columns" for columns of
+        symbols, "numbers" for rows of numbers, and "attributes" for rows of a sparse matrix. Of
+        several tokens the first one decides.
+
+        Examples
+        --------
+        >>> SequenceArray.from_sequences([[{"word": "the"}], []]).kind
+        'dicts'
+        """
+        data = self.data
+        if not isinstance(data, np.ndarray):
+            return "attributes" if sp.issparse(data) else "columns"
+        if data.ndim == 1:
+            return "dicts" if len(data) and isinstance(data[0], Mapping) else "words"
+        has_strings = data.dtype.kind not in "biuf" and any(
+            isinstance(value, str) for value in data[:1].ravel()
+        )
+        return "columns" if has_strings else "numbers"
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

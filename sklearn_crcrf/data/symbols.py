@@ -1,6 +1,6 @@
 """Columns of symbols: the observation of each token, as integer codes into unique strings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -280,7 +280,7 @@ def symbols_by_key(X: SequenceArray) -> "SymbolTable | ItemTable":
     if data.dtype.kind in "biu":
         values, codes = np.unique(data, return_inverse=True)
         return SymbolTable(codes[:, None], [values.astype(str)], ["token"])
-    if len(data) and isinstance(data[0], Mapping):
+    if X.kind == "dicts":
         return ItemTable(read_items(data.tolist(), X.offsets))
     vocabulary = Vocabulary()
     try:

@@ -282,3 +282,23 @@ def test_safe_indexing(many, key):
 def test_from_sequences_names_the_wrong_one():
     with pytest.raises(ValueError, match=r"sequences, sequence 1: .* is of type str"):
         SequenceArray.from_sequences([["a"], "b"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("words", np.array(["a"], dtype=object)),
+        ("words", np.array([1])),
+        ("words", np.empty(0, dtype=object)),
+        ("dicts", np.array([{"word": "a"}], dtype=object)),
+        ("columns", SymbolTable([[0]], [["a"]], ["word"])),
+        ("columns", np.array([[1, "a"]], dtype=object)),
+        ("numbers", np.array([[1, 2.5]], dtype=object)),
+        ("numbers", np.eye(2)),
+        ("numbers", np.empty((0, 2))),
+        ("attributes", sp.csr_array(np.eye(2))),
+    ],
+)
+def test_kinds_of_tokens(kind, data):
+    X = SequenceArray(data, [0, data.shape[0]])
+    assert X.kind == X[[0]].kind == kind

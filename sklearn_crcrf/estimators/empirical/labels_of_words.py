@@ -34,6 +34,8 @@ def labels_of_words(estimator: Any, X: Any) -> Any:
     model = estimator.model_
     if not isinstance(model, SmoothedModel) or not model.has_predicted:
         return None
+    if not model.may_have_tagger or estimator.encoder_.names != ("token",):
+        return None
     sequences = estimator._check_X(X)
     words = PreparedWords.of(estimator, sequences.X)
     if words is None:

@@ -37,7 +37,7 @@ class PreparedWords(NamedTuple):
             Fitted, and a copy: another thread may go on training the original.
         X : SequenceArray
         """
-        if X.data.ndim != 1 or X.data.dtype.kind not in "OU" or isinstance(X, GraphArray):
+        if X.kind != "words" or isinstance(X, GraphArray):
             return None
         words = X.data.tolist()
         if not {*map(type, words)} <= {str}:

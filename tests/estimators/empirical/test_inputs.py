@@ -394,7 +394,7 @@ def test_one_kind_of_input_for_one_model():
     numbers = EmpiricalCRF().fit(np.eye(2), [0, 1])
     with pytest.raises(ValueError, match="X holds numbers, but the model was fitted to symbols"):
         words.predict(np.eye(2))
-    with pytest.raises(ValueError, match="X holds symbols, but the model was fitted to numbers"):
+    with pytest.raises(ValueError, match="X holds words, but the model was fitted to numbers"):
         numbers.predict(X)
     with pytest.raises(ValueError, match="no column 'token'"):
         words.predict(dicts(X))
