@@ -1,6 +1,6 @@
 """Count which symbols and labels occur together."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,10 +107,17 @@ def count_folds(
     """
     templates = list(templates)
     window, weights = _check_input(columns, labels, offsets, templates, weights, links)
-    lengths = np.diff(window.offsets)
-    fold = _check_ids("fold_of_sequence", fold_of_sequence, np.arange(len(lengths) + 1))
+    numbers = np.arange(len(window.offsets))
+    fold = _check_ids("fold_of_sequence", fold_of_sequence, numbers)
+    return count_folds_of(window, templates, fold, weights)
+
+
+def count_folds_of(
+    window: ColumnWindow, templates: Sequence[Template], fold: np.ndarray, weights: np.ndarray
+) -> list[Counts]:
+    """The same for checked columns and weights, and the fold of each sequence."""
     n_folds = int(fold.max(initial=-1)) + 1
-    fold = np.repeat(fold, lengths)
+    fold = np.repeat(fold, np.diff(window.offsets))
     # The fold is the first id of every event, so the events of one fold are consecutive.
     tables = {t: split(window.count(t, weights, [fold]), n_folds) for t in templates}
     return [Counts({t: tables[t][k] for t in templates}) for k in range(n_folds)]

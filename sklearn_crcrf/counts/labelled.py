@@ -7,10 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..structures import Structure
-from .counting import count_folds, count_tokens
+from .counting import count_folds_of
 from .counts import Counts, Table, Template
 from .observations import BAG, Observations
 from .triangles import TRIANGLES, count_triangles
+from .window import ColumnWindow
 
 __all__ = ["ATTRIBUTES", "LabelledObservations", "count_corpus", "count_folds_of_corpus"]
 
@@ -53,11 +54,11 @@ class LabelledObservations(NamedTuple):
 
 def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) -> Counts:
     """Count encoded sequences; see :func:`~sklearn_crcrf.counts.count_tokens`."""
-    observations, labels, structure, weights = corpus
+    weights = corpus.weights
     if len(weights) and (weights == weights[0]).all():
         weights = weights[:1]
-    links, of_walks = observations.links(structure), [t for t in templates if t != TRIANGLES]
-    counts = count_tokens(observations.columns, labels, structure.offsets, of_walks, weights, links)
+    window = _window(corpus, templates)
+    counts = {t: window.count(t, weights) for t in templates if t != TRIANGLES}
     return Counts({**counts, **_count_others(corpus, templates, corpus.weights)})
 
 
@@ -65,17 +66,21 @@ def count_folds_of_corpus(
     corpus: LabelledObservations, templates: Sequence[Template], fold_of_sequence: np.ndarray
 ) -> list[Counts]:
     """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
-    observations, labels, structure, weights = corpus
-    offsets, links = structure.offsets, observations.links(structure)
-    of_walks = [t for t in templates if t != TRIANGLES]
-    folds = count_folds(
-        observations.columns, labels, offsets, of_walks, fold_of_sequence, weights, links
-    )
-    fold_of_token = np.repeat(fold_of_sequence, np.diff(offsets))
+    of_walks, weights = [t for t in templates if t != TRIANGLES], corpus.weights
+    fold_of_token = np.repeat(fold_of_sequence, np.diff(corpus.offsets))
+    folds = count_folds_of(_window(corpus, of_walks), of_walks, fold_of_sequence, weights)
     return [
         Counts({**counts, **_count_others(corpus, templates, weights * (fold_of_token == fold))})
         for fold, counts in enumerate(folds)
     ]
+
+
+def _window(corpus: LabelledObservations, templates: Sequence[Template]) -> ColumnWindow:
+    """The columns that templates name, of which those of spelling are made only once."""
+    observations, labels, structure, _ = corpus
+    named = {column for template in templates for column, _ in template.symbols}
+    columns = {name: observations.columns[name] for name in observations.columns if name in named}
+    return ColumnWindow(columns, labels, structure.offsets, observations.links(structure))
 
 
 def _count_others(

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._kernels.sparse.keys import number_keys
 from ..data.vocabulary import Vocabulary
-from ..feature_extraction.spelling import spelling_table
+from ..feature_extraction.spelling import spelling_columns
 
 __all__ = ["UNKNOWN", "Lexicon", "mark_unknown"]
 
@@ -148,12 +148,12 @@ class Lexicon:
         spelling = np.empty((len(words), len(features)), dtype=np.int32)
         for start in range(0, len(words), BLOCK):
             block = slice(start, start + BLOCK)
-            table = spelling_table(words[block], features)
-            for j, vocabulary in enumerate(self._spellings[place] for place in places):
+            columns = spelling_columns(words[block], features)
+            for j, (place, (given, symbols)) in enumerate(zip(places, columns, strict=True)):
                 # In the order of the words, so that ids do not depend on the blocks.
-                codes, first = number_keys(table.codes[:, j].astype(np.int64))
-                symbols = table.categories[j][table.codes[first, j]]
-                spelling[block, j] = encode(vocabulary, symbols)[codes]
+                codes, first = number_keys(given.astype(np.int64))
+                in_order = [symbols[code] for code in given[first].tolist()]
+                spelling[block, j] = encode(self._spellings[place], in_order)[codes]
         return spelling
 
 

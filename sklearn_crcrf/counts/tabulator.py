@@ -158,7 +158,9 @@ class Tabulator:
             raise ValueError(f"observation={given!r} is not among the columns of X: {_some(names)}")
         self._has_bag = isinstance(content, ItemTable) and len(names) > MOST_KEYS
         table = content.columns(content.usual_names()) if self._has_bag else _columns_of(content)
-        if given is None:
+        if given is None and len(table.names) == 1:
+            given = table.names[0]
+        elif given is None:
             is_counted = None if (sample_weight > 0).all() else sample_weight > 0
             given, self._rivals = find_words(X.with_data(table), is_counted)
         self._words, self._columns = given, [*table.names]

@@ -78,11 +78,16 @@ def spelling_table(words: Iterable[str], features: Sequence[str] = DEFAULT_FEATU
     hyphen_part ['like', '']
     """
     words = list(words)
-    lower = marked(words)
-    columns = [_column(name, spelling_feature(name)(words, lower)) for name in features]
+    columns = spelling_columns(words, features)
     codes = np.array([codes for codes, _ in columns], dtype=np.int32)
     codes = codes.reshape(len(columns), len(words)).T
     return SymbolTable(codes, [categories for _, categories in columns], list(features))
+
+
+def spelling_columns(words: list[str], features: Sequence[str]) -> list[tuple[np.ndarray, list]]:
+    """For each feature the number of the symbol of each word, and the symbols."""
+    lower = marked(words)
+    return [_column(name, spelling_feature(name)(words, lower)) for name in features]
 
 
 def _column(name: str, symbols: list[str]) -> tuple[np.ndarray, list[str]]:

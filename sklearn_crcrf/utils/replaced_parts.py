@@ -21,7 +21,7 @@ from .soundness import Sound, check_sound
 __all__ = ["check_fitted", "check_parts", "parameter_names", "remember_parts"]
 
 PACKAGES = {"sklearn_crcrf", "sklearn"}
-SCALARS = (str, bytes, int, float, type(None))
+SCALARS = (str, bytes, int, float, bool, type(None))
 
 
 def check_fitted(estimator: Any, attributes: Any = None) -> None:
@@ -102,6 +102,8 @@ class _Parts:
         left, seen = [whole], set()
         while left:
             part = left.pop()
+            if type(part) in SCALARS:
+                continue
             if isinstance(part, np.ndarray):
                 if part.dtype.kind in "iu":  # kernels follow them
                     part.flags.writeable = False
