@@ -1,11 +1,10 @@
 """Co-occurrence counts of symbols and labels: the sufficient statistics of empirical training."""
 
-from .counting import count_folds, count_tokens
+from .counting import ColumnWindow, count_folds, count_tokens
 from .counts import BOUNDARY, Counts, Table, Template
 from .fitting import count, finish
 from .links import Links
 from .parts import PartialCounts, Plan, merge
-from .window import ColumnWindow
 
 __all__ = [
     "BOUNDARY",

@@ -11,10 +11,9 @@ from sklearn.base import _fit_context
 
 from ..base.classifier import BaseSequenceClassifier
 from ..base.weights import NamedWeights
-from ..data.empty_tokens import warn_of_empty_tokens
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
-from ..data.symbols import SymbolTable
+from ..data.symbols import SymbolTable, warn_of_empty_tokens
 from ..labels.encoding import LabelIds
 from ..labels.partial import known_labels
 from ..out_of_core import CorpusFolder
@@ -24,8 +23,8 @@ from ..utils.memory import release_freed_memory
 from ..utils.replaced_parts import check_fitted, check_parts
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
-from .edge_types import edge_types, kind_of_links
 from .labelled import ATTRIBUTES, LabelledObservations, count_corpus
+from .links import edge_types, kind_of_links
 from .observations import Encoder, Observations
 from .parts import PartialCounts, PartialSums, Plan, merge
 from .pending import PENDING, Pending, PostponesEstimates, has_counts, with_part

@@ -7,11 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..structures import Structure
-from .counting import count_folds_of
+from .counting import ColumnWindow, count_folds_of
 from .counts import Counts, Table, Template
 from .observations import BAG, Observations
 from .triangles import TRIANGLES, count_triangles
-from .window import ColumnWindow
 
 __all__ = ["ATTRIBUTES", "LabelledObservations", "count_corpus", "count_folds_of_corpus"]
 

@@ -13,11 +13,10 @@ from ..data.symbols import Bag, SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..structures import Structure
 from ..utils.soundness import setting_state
+from .counting import ColumnWindow
 from .counts import Template
-from .edge_types import EDGE_TYPE
 from .lexicon import Lexicon, mark_unknown
-from .links import Links
-from .window import ColumnWindow
+from .links import EDGE_TYPE, Links
 
 __all__ = ["BAG", "Encoder", "Observations"]
 

@@ -5,12 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..labels.encoding import LabelIds
-from .counts import Counts, Template
+from .counts import Counts, Table, Template
+from .counts import merge as merge_tables
 from .observations import Encoder
 from .packing import pack, unpack
 from .renumbering import Renumbering, merge_renumbered, renumber
-from .tables import Table
-from .tables import merge as merge_tables
 from .tabulator import Tabulator
 
 __all__ = ["PartialCounts", "PartialSums", "Plan", "merge"]

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .counts import BOUNDARY, Counts, Table, Template
-from .edge_types import EDGE_TYPE
-from .tables import aggregate
+from .counts import BOUNDARY, Counts, Table, Template, aggregate
+from .links import EDGE_TYPE
 from .triangles import TRIANGLES, with_types
 
 __all__ = ["Renumbering", "merge_renumbered", "relabel", "renumber"]

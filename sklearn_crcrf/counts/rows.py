@@ -1,20 +1,26 @@
-"""Sparse rows of counts and weights, and how to find the row of an attribute."""
+"""Sparse rows of counts and weights, how to find the row of an attribute, and sums of rows."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._kernels.sparse.keys import index_runs
-from .counts import BOUNDARY, Table
-from .storage import Rows
-from .tables import aggregate
+from .._kernels.sparse.weights import add_rows, add_rows_pullback
+from ..utils.soundness import setting_state
+from .counts import BOUNDARY, Table, aggregate
 
 __all__ = [
     "FLOOR",
+    "FREQUENT",
+    "SELDOM",
+    "UNSEEN",
     "WEAKEST",
     "KeyIndex",
+    "Rows",
+    "StateWeights",
+    "Storable",
     "association",
     "label_counts",
     "pair_counts",
@@ -23,6 +29,85 @@ __all__ = [
     "stack_rows",
     "sum_rows",
 ]
+
+
+class Rows(NamedTuple):
+    """The arrays of a CSR matrix; to work on them costs less than on a matrix of SciPy."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, matrix: Any) -> "Rows":
+        """The arrays of a matrix, or rows as they are."""
+        return cls(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+
+    @classmethod
+    def empty(cls, n_columns: int) -> "Rows":
+        """No rows."""
+        none = np.empty(0, dtype=np.int32)
+        return cls(np.empty(0), none, np.zeros(1, dtype=np.int64), (0, n_columns))
+
+    def csr(self) -> sp.csr_array:
+        """The matrix, with indices of 32 bits if they can hold its shape and size."""
+        indices, indptr = self.indices, self.indptr
+        if max(*self.shape, len(self.data)) <= np.iinfo(np.int32).max:
+            indices, indptr = (ids.astype(np.int32, copy=False) for ids in (indices, indptr))
+        return sp.csr_array((self.data, indices, indptr), shape=self.shape)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of entries of each row."""
+        return self.indptr[1:] - self.indptr[:-1]
+
+    def repeat(self, values: np.ndarray) -> np.ndarray:
+        """A value for each entry, given one for each row."""
+        return values.repeat(self.lengths)
+
+    def sums(self) -> np.ndarray:
+        """The sum of each row."""
+        filled = self.lengths.nonzero()[0]
+        sums = np.zeros(self.shape[0])
+        sums[filled] = np.add.reduceat(self.data, self.indptr[filled])
+        return sums
+
+
+class Storable:
+    """Stores CSR matrices as their arrays.
+
+    File formats that load only trusted types know arrays, but not always sparse matrices.
+
+    Examples
+    --------
+    >>> class Weights(Storable):
+    ...     pass
+    >>> weights = Weights()
+    >>> weights.coef = sp.csr_array([[0.0, 2.0]])
+    >>> weights.__getstate__()["coef"].data
+    array([2.])
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _to_arrays(value) for name, value in vars(self).items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with setting_state(type(self).__name__):
+            vars(self).update({name: _from_arrays(value) for name, value in state.items()})
+
+
+def _to_arrays(value: Any) -> Any:
+    if not isinstance(value, sp.csr_array):
+        return value
+    return Rows.of(value)
+
+
+def _from_arrays(value: Any) -> Any:
+    if not isinstance(value, Rows):
+        return value
+    return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
+
 
 FLOOR = -1e4
 """Replaces log 0 as the score of a pair of labels, so a path with fewer such pairs is better."""
@@ -219,3 +304,66 @@ def association(counts: Rows, prior: np.ndarray, strength: float) -> Rows:
     np.divide(counts.data, weights, out=weights)
     np.log1p(weights, out=weights)
     return counts._replace(data=weights)
+
+
+# The kinds of words; each has its own exponents.
+FREQUENT, SELDOM, UNSEEN = range(3)
+
+
+class StateWeights(Storable):
+    """Weights of attributes, in blocks of rows; a token has at most one row per slot.
+
+    Parameters
+    ----------
+    blocks : iterable of CSR or Rows of shape (n_rows, n_labels)
+    exponents : array-like of shape (n_kinds, n_slots)
+        Factors of the rows of each slot, for each kind of word.
+    n_entries : int
+        The number of entries of all blocks.
+
+    Attributes
+    ----------
+    coef : CSR of shape (n_attributes, n_labels)
+        All blocks, below each other.
+    starts : ndarray of shape (n_blocks,)
+        First row of each block in ``coef``.
+    """
+
+    def __init__(self, blocks: Iterable[Any], exponents: Any, n_entries: int):
+        self.coef, self.starts = stack_rows(blocks, n_entries)
+        self.exponents = np.ascontiguousarray(exponents, dtype=float)
+
+    @classmethod
+    def of_one(cls, coef: sp.csr_array, exponents: np.ndarray) -> "StateWeights":
+        """One block, as it is."""
+        weights = cls.__new__(cls)
+        weights.coef, weights.starts, weights.exponents = coef, np.zeros(1, np.int64), exponents
+        return weights
+
+    def scores(self, rows: np.ndarray, kind: np.ndarray) -> np.ndarray:
+        """State scores of tokens.
+
+        Parameters
+        ----------
+        rows : int32 ndarray of shape (n_tokens, n_slots)
+            Rows of ``coef``; -1 if a token has no row in a slot.
+        kind : int8 ndarray of shape (n_tokens,)
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, n_labels)
+        """
+        scores = np.zeros((len(rows), self.coef.shape[1]))
+        add_rows(rows, kind, self.exponents, *self._weights(), scores)
+        return scores
+
+    def pullback(self, rows: np.ndarray, kind: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Gradient in the exponents, given the gradient ``weight`` in the scores."""
+        gradient = np.zeros(self.exponents.shape)
+        add_rows_pullback(rows, kind, *self._weights(), weight, gradient)
+        return gradient
+
+    def _weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays of the weights; indptr, one of the largest arrays of a model, is no copy."""
+        coef = self.coef
+        return coef.indptr, coef.indices.astype(np.int32, copy=False), coef.data

@@ -9,12 +9,11 @@ import numpy as np
 from ..data.vocabulary import Vocabulary
 from ..utils.soundness import Array, Fact, Requirement, below, indices, sparse
 from .counts import BOUNDARY, Counts, Template
-from .edge_types import EDGE_TYPE, KINDS_OF_LINKS
 from .labelled import ATTRIBUTES
 from .lexicon import Lexicon
+from .links import EDGE_TYPE, KINDS_OF_LINKS
 from .observations import Encoder
-from .rows import KeyIndex
-from .state_weights import StateWeights
+from .rows import KeyIndex, StateWeights
 from .triangles import TRIANGLES
 
 __all__ = [

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..structures import Structure
 from ..structures.graph.chordal import ChordalUnits
-from .counts import Table, Template
-from .tables import aggregate
+from .counts import Table, Template, aggregate
 
 __all__ = ["PER_TRIANGLE", "TRIANGLES", "arranged", "count_triangles", "link_codes", "with_types"]
 

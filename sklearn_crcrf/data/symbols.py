@@ -10,11 +10,20 @@ import scipy.sparse as sp
 from .._kernels.sparse.keys import number_keys
 from ..utils.memory import require_memory
 from ..utils.soundness import indices, require
+from ..utils.warning import warn_caller
 from .feature_dicts import Items, invalid_token, read_items
 from .ragged import SequenceArray, locate
 from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
-__all__ = ["Bag", "ItemTable", "SymbolTable", "join_columns", "symbolize", "symbols_by_key"]
+__all__ = [
+    "Bag",
+    "ItemTable",
+    "SymbolTable",
+    "join_columns",
+    "symbolize",
+    "symbols_by_key",
+    "warn_of_empty_tokens",
+]
 
 # Bytes of a code, and of its copies when columns are checked, joined and moved.
 CELL = 16.0
@@ -449,3 +458,37 @@ def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
         )
         categories.append(vocabulary.symbols)
     return SymbolTable(np.array(columns).T, categories, *tables[0]._about_columns)
+
+
+def warn_of_empty_tokens(X: SequenceArray) -> None:
+    """Warn if most tokens have no symbol in any column, as where a list has replaced the words.
+
+    Parameters
+    ----------
+    X : SequenceArray
+        Only columns of symbols are looked at.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> table = SymbolTable([[-1], [0], [-1]], [["B"]], ["city"])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_of_empty_tokens(SequenceArray(table, [0, 3]))
+    >>> str(caught[0].message).partition(",")[0]
+    "2 of 3 tokens have no symbol in any column of X (['city'])"
+    """
+    if not isinstance(X.data, SymbolTable):
+        return
+    is_empty = np.ones(len(X.data), dtype=bool)
+    for codes in X.data.codes.T:
+        is_empty &= codes < 0
+        if not is_empty.any():
+            return
+    n_empty = int(is_empty.sum())
+    if 2 * n_empty > len(is_empty):
+        warn_caller(
+            f"{n_empty} of {len(is_empty)} tokens have no symbol in any column of X "
+            f"({[*X.data.names]}), so nothing but other labels tells their labels apart. Gazetteer "
+            "and WordClusters return only their own columns: keep the words beside them with "
+            "make_union(TokenFeatures(), ...)",
+        )

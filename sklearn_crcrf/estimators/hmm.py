@@ -16,14 +16,12 @@ from ..base.parameters import shared
 from ..base.weights import NamedWeights, Weights
 from ..counts.classifier import CountingClassifier
 from ..counts.counts import BOUNDARY, Counts, Template
-from ..counts.edge_types import EDGE_TYPE, TYPED_PAIRS
 from ..counts.labelled import ATTRIBUTES
+from ..counts.links import EDGE_TYPE, TYPED_PAIRS
 from ..counts.prepared_links import PreparedLinks
 from ..counts.renumbering import relabel
-from ..counts.rows import label_counts, place_rows
+from ..counts.rows import Rows, StateWeights, label_counts, place_rows
 from ..counts.soundness import n_symbols, state_requirements
-from ..counts.state_weights import StateWeights
-from ..counts.storage import Rows
 from ..counts.typed_transitions import given_types, link_contributions, with_types
 from ..data.ragged import SequenceArray
 from ..data.sums import state_scores

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
 from .._kernels.sparse.columns import some_entries
-from ..data.empty_tokens import warn_of_empty_tokens
 from ..data.ragged import SequenceArray, locate
+from ..data.symbols import warn_of_empty_tokens
 from ..data.vocabulary import Vocabulary
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement

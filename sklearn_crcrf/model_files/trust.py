@@ -23,8 +23,7 @@ OBJECTS = {
     "counts.counts": ["Counts"],
     "counts.lexicon": ["Lexicon"],
     "counts.observations": ["Encoder"],
-    "counts.rows": ["KeyIndex"],
-    "counts.state_weights": ["StateWeights"],
+    "counts.rows": ["KeyIndex", "StateWeights"],
     "counts.tabulator": ["Tabulator"],
     "criteria.expected_cost": ["ExpectedCost"],
     "criteria.local_log_loss": ["LocalLogLoss"],
@@ -97,9 +96,8 @@ OBJECTS = {
 
 NAMED_TUPLES = {
     "base.weights": ["Weights"],
-    "counts.counts": ["Template"],
-    "counts.storage": ["Rows"],
-    "counts.tables": ["Table"],
+    "counts.counts": ["Table", "Template"],
+    "counts.rows": ["Rows"],
     "estimators.crfsuite.algorithms": ["_FrequentFeatures"],
     "estimators.empirical.transitions": ["Transitions"],
     "estimators.induction.conjunctions": ["Conjunctions"],

@@ -5,18 +5,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.counts import BOUNDARY, Template, count_tokens
+from sklearn_crcrf.counts.counts import cut
 from sklearn_crcrf.counts.lexicon import UNKNOWN
 from sklearn_crcrf.counts.rows import (
     KeyIndex,
+    Rows,
     association,
     label_counts,
     pair_counts,
     place_rows,
     sum_rows,
 )
-from sklearn_crcrf.counts.storage import Rows
-from sklearn_crcrf.counts.tables import cut
-from sklearn_crcrf.estimators.empirical.estimates import smooth
+from sklearn_crcrf.estimators.empirical.model import smooth
 
 seeds = st.integers(0, 2**32 - 1)
 

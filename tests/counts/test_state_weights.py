@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN, StateWeights
+from sklearn_crcrf.counts.rows import FREQUENT, SELDOM, UNSEEN, StateWeights
 
 
 @given(st.integers(0, 2**32 - 1))

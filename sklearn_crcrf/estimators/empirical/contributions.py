@@ -7,8 +7,7 @@ import scipy.sparse as sp
 
 from ...base.contributions import Contributions, entries_at, transition_names
 from ...counts.observations import Encoder
-from ...counts.rows import FLOOR
-from ...counts.state_weights import StateWeights
+from ...counts.rows import FLOOR, StateWeights
 from ...structures import Structure
 from .experts import Symbols, symbol_names
 from .prepared import Prepared

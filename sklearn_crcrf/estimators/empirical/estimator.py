@@ -15,7 +15,7 @@ from ...base.batches import Batch
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
 from ...base.parameters import shared
-from ...counts.edge_types import edge_types
+from ...counts.links import edge_types
 from ...data.ragged import SequenceArray
 from ...feature_extraction.tagger_steps import tagger_steps
 from ...linear import NamedWeights

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...counts.state_weights import FREQUENT, SELDOM, UNSEEN
+from ...counts.rows import FREQUENT, SELDOM, UNSEEN
 
 __all__ = ["Entry", "Exponents"]
 

@@ -19,15 +19,12 @@ from ...base.contributions import Contributions, entries_at, transition_names
 from ...counts import ColumnWindow, Template
 from ...counts.observations import Encoder, Observations
 from ...counts.prepared_links import PreparedLinks
-from ...counts.rows import FLOOR, pair_counts, sum_rows
-from ...counts.state_weights import StateWeights
-from ...counts.storage import Rows, Storable
+from ...counts.rows import FLOOR, Rows, StateWeights, Storable, pair_counts, sum_rows
 from ...structures import Scores, Structure, TokenTransitions
 from .contributions import attribute_names, state_contributions
-from .estimates import entry_values
 from .experts import Symbols
 from .exponents import Entry, Exponents, state_entries
-from .model import Statistics, spelling_keys, word_kinds
+from .model import Statistics, entry_values, spelling_keys, word_kinds
 from .prepared import Prepared
 
 __all__ = ["FrequencyModel"]

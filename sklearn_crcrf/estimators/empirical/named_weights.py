@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...counts.labelled import ATTRIBUTES
-from ...counts.state_weights import FREQUENT
+from ...counts.rows import FREQUENT
 from ...linear import NamedWeights, Weights
 from .model import word_kinds_of
 from .smoothed import SmoothedModel

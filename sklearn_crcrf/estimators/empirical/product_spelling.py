@@ -8,11 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...counts import ColumnWindow, Template
+from ...counts.counts import aggregate
 from ...counts.lexicon import Lexicon
-from ...counts.rows import association, label_counts, stack_rows
-from ...counts.storage import Rows, Storable
-from ...counts.tables import aggregate
-from .estimates import entry_values, smooth
+from ...counts.rows import Rows, Storable, association, label_counts, stack_rows
+from .model import entry_values, smooth
 
 __all__ = ["ProductSpelling"]
 

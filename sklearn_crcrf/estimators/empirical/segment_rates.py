@@ -8,10 +8,9 @@ import scipy.sparse as sp
 
 from ...base.contributions import Contributions
 from ...counts import BOUNDARY, ColumnWindow, Counts, Table, Template
+from ...counts.counts import aggregate
 from ...counts.observations import Encoder
-from ...counts.rows import KeyIndex, label_counts, rows_at
-from ...counts.storage import Rows, Storable
-from ...counts.tables import aggregate
+from ...counts.rows import KeyIndex, Rows, Storable, label_counts, rows_at
 from ...data.ragged import SequenceArray, locate
 from ...labels.encoding import encode_labels
 from ...labels.segments.roles import Roles, roles_of

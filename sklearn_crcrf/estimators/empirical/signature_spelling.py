@@ -20,8 +20,7 @@ from scipy.special import log_softmax
 
 from ...counts import ColumnWindow, Template
 from ...counts.lexicon import Lexicon
-from ...counts.rows import FLOOR, sum_rows
-from ...counts.storage import Storable
+from ...counts.rows import FLOOR, Storable, sum_rows
 from ...feature_extraction.spelling import SIMPLE_FEATURES, spelling_table
 from ...utils.linear_algebra import in_one_thread
 

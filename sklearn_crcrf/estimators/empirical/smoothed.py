@@ -13,14 +13,14 @@ import scipy.sparse as sp
 
 from ...base.contributions import Contributions, attribute_contributions, transition_contributions
 from ...counts import Template
-from ...counts.edge_types import EDGE_TYPE, TYPED_PAIRS
 from ...counts.labelled import ATTRIBUTES
+from ...counts.links import EDGE_TYPE, TYPED_PAIRS
 from ...counts.observations import Encoder, Observations
 from ...counts.prepared_links import PreparedLinks
 from ...counts.rows import (
     WEAKEST,
+    Storable,
 )
-from ...counts.storage import Storable
 from ...counts.triangles import TRIANGLES
 from ...labels.segments.roles import Roles
 from ...structures import (

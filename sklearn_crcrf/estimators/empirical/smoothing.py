@@ -8,25 +8,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...counts import BOUNDARY, Table, Template
-from ...counts.edge_types import TYPED_PAIRS
+from ...counts.counts import cut
 from ...counts.labelled import ATTRIBUTES
+from ...counts.links import TYPED_PAIRS
 from ...counts.rows import (
     KeyIndex,
+    Rows,
+    StateWeights,
     association,
     label_counts,
     pair_counts,
     place_rows,
     stack_rows,
 )
-from ...counts.state_weights import StateWeights
-from ...counts.storage import Rows
-from ...counts.tables import cut
 from ...counts.triangles import TRIANGLES
 from ...utils.memory import release_freed_memory
-from .estimates import Estimate, smooth
 from .experts import ContextExpert, EdgeExpert, given_templates
 from .exponents import Exponents
-from .model import Statistics
+from .model import Estimate, Statistics, smooth
 from .transitions import (
     LABEL_PAIRS,
     Transitions,

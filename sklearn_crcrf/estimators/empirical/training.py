@@ -10,8 +10,8 @@ from sklearn.model_selection import check_cv
 from ...base.sample_weight import sequence_weights
 from ...counts import Counts, Template
 from ...counts.classifier import CountingClassifier
-from ...counts.edge_types import KINDS_OF_LINKS, kind_of_links
 from ...counts.labelled import LabelledObservations, count_folds_of_corpus
+from ...counts.links import KINDS_OF_LINKS, kind_of_links
 from ...counts.observations import Encoder
 from ...counts.renumbering import relabel
 from ...counts.rows import FLOOR

@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from ...counts import BOUNDARY, Table, Template
 from ...counts.co_occurrence import boundary_rates, co_occurrence_rates
-from ...counts.tables import aggregate
+from ...counts.counts import aggregate
 
 __all__ = ["LABEL_PAIRS", "Transitions", "have_direction", "label_transitions", "pairs_of_links"]
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from ...base.contributions import Contributions, entries_at
 from ...counts import Table
-from ...counts.rows import KeyIndex, association
-from ...counts.storage import Rows, Storable
-from ...counts.tables import aggregate
+from ...counts.counts import aggregate
+from ...counts.rows import KeyIndex, Rows, Storable, association
 from ...counts.triangles import PER_TRIANGLE, arranged, link_codes
 from ...structures import Structure, TriangleGraph
 from ...structures.graph.chordal import ChordalUnits

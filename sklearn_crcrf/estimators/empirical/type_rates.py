@@ -7,8 +7,7 @@ import scipy.sparse as sp
 
 from ...base.contributions import Contributions, entries_at, transition_names
 from ...counts import Table
-from ...counts.rows import association, pair_counts, place_rows, rows_at
-from ...counts.storage import Storable
+from ...counts.rows import Storable, association, pair_counts, place_rows, rows_at
 from ...structures import Structure
 
 __all__ = ["TypeRates"]

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from toy import encode, make_corpus, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
-from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
+from sklearn_crcrf.counts.rows import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.estimators.empirical.experts import ContextExpert
 from sklearn_crcrf.estimators.empirical.exponents import Entry, Exponents, state_entries

@@ -18,7 +18,7 @@ from sklearn_crcrf import EmpiricalCRF, GraphArray, SequenceArray, explain
 from sklearn_crcrf.base import batches
 from sklearn_crcrf.counts import Template
 from sklearn_crcrf.counts.co_occurrence import boundary_rates, co_occurrence_rates
-from sklearn_crcrf.counts.edge_types import TYPED_PAIRS
+from sklearn_crcrf.counts.links import TYPED_PAIRS
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.structures import structure_of

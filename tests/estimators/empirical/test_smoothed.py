@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from toy import encode, make_corpus, scores_of, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
-from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
+from sklearn_crcrf.counts.rows import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.estimators.empirical import smoothing
 from sklearn_crcrf.estimators.empirical.experts import edge_experts
 from sklearn_crcrf.estimators.empirical.smoothing import CONTEXT_STRENGTH

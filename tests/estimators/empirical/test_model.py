@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.counts.rows import KeyIndex
-from sklearn_crcrf.counts.storage import Rows
-from sklearn_crcrf.estimators.empirical.estimates import Estimate, entry_values, smooth
+from sklearn_crcrf.counts.rows import KeyIndex, Rows
+from sklearn_crcrf.estimators.empirical.model import Estimate, entry_values, smooth
 
 seeds = st.integers(0, 2**32 - 1)
 
