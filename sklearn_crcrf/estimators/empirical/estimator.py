@@ -24,19 +24,17 @@ from ...structures import HigherOrderChain, Scores, Structure
 from ...structures.inference import INFERENCE, Inference
 from ...structures.lattice.pruning import MOST_OF_RUNS
 from ...utils.replaced_parts import check_fitted
-from ...utils.soundness import Requirement, below, indices
+from ...utils.soundness import Fact, Requirement, below, indices
 from .contributions import attribute_names
-from .labels_of_words import labels_of_words
 from .named_weights import named_weights
 from .prepared import Prepared
-from .prepared_words import PreparedWords
+from .prepared_words import PreparedWords, labels_of_words
 from .segment_rates import MAX_LENGTH, segmented
 from .serving import counted_tagger_of
 from .soundness import (
-    fourgram_requirements,
     model_requirements,
+    run_requirements,
     segment_type_requirements,
-    trigram_requirements,
 )
 from .training import SPELLINGS, EmpiricalTraining
 
@@ -458,10 +456,10 @@ class EmpiricalCRF(EmpiricalTraining):
         rates = self.model_.segments
         yield from below("model_.segments", segment_type_requirements(rates, self.classes_))
         yield indices("_rank", self._rank, (len(self._label_ids),), n, -1)
-        if self._trigrams is not None:
-            yield from below("_trigrams", trigram_requirements(self._trigrams, n))
-        if self._fourgrams is not None:
-            yield from below("_fourgrams", fourgram_requirements(self._fourgrams, n))
+        has_all = isinstance(self._run_rates, list) and len(self._run_rates) < 3
+        yield Fact("_run_rates", has_all, "must be a list of at most two RunRates")
+        for n_in_row, rates in enumerate(self._run_rates, 3):
+            yield from below("_run_rates", run_requirements(rates, n, n_in_row))
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """The best path of each sequence; the best label of each token if no path is possible.
@@ -479,13 +477,10 @@ class EmpiricalCRF(EmpiricalTraining):
             y[impossible] = scores.state[impossible].argmax(axis=1)
         return y
 
-    def _run_rates(self) -> list[Any]:
-        """The rates of three labels in a row, and of four."""
-        return [rates for rates in (self._trigrams, self._fourgrams) if rates is not None]
-
     def _structure(self, X: SequenceArray) -> Structure:
-        if self._trigrams is not None:
-            return HigherOrderChain(X.offsets, [rates.table() for rates in self._run_rates()])
+        if self._run_rates:
+            tables: list[Any] = [rates.table() for rates in self._run_rates]
+            return HigherOrderChain(X.offsets, tables)
         if self.model_.segments is not None:
             return segmented(X.offsets, self.classes_)
         structure = self._linked(X)
@@ -495,7 +490,7 @@ class EmpiricalCRF(EmpiricalTraining):
         return self.model_.structure(structure, types)
 
     def _scores_per_token(self) -> int:
-        if self._trigrams is not None:
+        if self._run_rates:
             return MOST_OF_RUNS**3  # few tokens have as many runs of likely labels
         return len(self.classes_) * (1 if self.model_.segments is None else MAX_LENGTH)
 
@@ -529,7 +524,7 @@ class EmpiricalCRF(EmpiricalTraining):
     def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
         part = prepared.take(batch)
         entries = self.model_.contributions(part, y, self.classes_, batch.structure)
-        for n, rates in enumerate(self._run_rates(), 3):
+        for n, rates in enumerate(self._run_rates, 3):
             runs = [y[k : len(y) - n + 1 + k] for k in range(n)]
             names = [" → ".join(map(str, self.classes_[[*ids]])) for ids in zip(*runs, strict=True)]
             last = np.arange(n - 1, max(len(y), n - 1))

@@ -1,14 +1,17 @@
-"""What the rates of three and of four labels in a row share."""
+"""Co-occurrence rates of three or four labels in a row, given the labels in the middle."""
 
-from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from copy import copy
-from typing import Self
 
 import numpy as np
 
+from ...counts import BOUNDARY, Table, Template
 from ...structures import RunTable
 
-__all__ = ["SHARE", "STRENGTH", "RunRates"]
+__all__ = ["RUNS", "SHARE", "STRENGTH", "RunRates"]
+
+RUNS = [Template((), (-2, -1, 0)), Template((), (-3, -2, -1, 0))]
+"""The templates that are counted for chains of second and of third order."""
 
 # The number of observations that the prior counts as much as.
 STRENGTH = 10.0
@@ -16,11 +19,19 @@ STRENGTH = 10.0
 SHARE = 0.6
 
 
-class RunRates(ABC):
-    """Logarithms of rates of labels in a row, times an exponent that follows the transitions.
+class RunRates:
+    """log CR(h; k | i, ...) of labels h, i, ..., k in a row, smoothed towards independence.
+
+    CR(h; k | i, ...) = p(k | h, i, ...) / p(k | i, ...), where p(k | h, i, ...) has p(k | i, ...)
+    as its prior.
 
     Parameters
     ----------
+    runs : Table
+        Events are labels in a row.
+    n_labels : int
+    strength : float
+        Multiplies the strength of the prior, 10 observations.
     exponent : float
         The exponent of transitions.
 
@@ -30,21 +41,58 @@ class RunRates(ABC):
         The exponent of the rates.
     """
 
-    exponent = 1.0  # of models whose rates were stored with their exponent
+    def __init__(self, runs: Table, n_labels: int, strength: float, exponent: float):
+        inner = runs.events[:, 0] != BOUNDARY
+        h, *middle, k = runs.events[inner].T.astype(np.int64)
+        weights, strength = runs.weights[inner], STRENGTH * strength
+        self._n_labels, self.exponent = n_labels, SHARE * exponent
+        given, end = self._codes(middle), self._codes([*middle, k])
+        before = self._codes([h, *middle])
+        self._contexts, context = np.unique(before, return_inverse=True)
+        n_context = np.bincount(context, weights)
+        probability = _totals(end, weights) / _totals(given, weights)
+        self._keys = before * n_labels + k
+        self._scores = np.log((weights / probability + strength) / (n_context[context] + strength))
+        with np.errstate(divide="ignore"):
+            unseen = np.log(strength / (n_context + strength))
+        self._unseen = np.maximum(unseen, np.log(np.finfo(float).tiny))
 
-    def __init__(self, exponent: float):
-        self.exponent = SHARE * exponent
+    def _codes(self, labels: Iterable[np.ndarray]) -> np.ndarray:
+        """Labels in a row as one number, with one digit for each label."""
+        codes = np.zeros(1, dtype=np.int64)
+        for ids in labels:
+            codes = codes * self._n_labels + ids
+        return codes
 
-    @abstractmethod
     def table(self) -> RunTable:
         """The scores as a table."""
+        values = self.exponent * self._scores, self._contexts, self.exponent * self._unseen
+        return RunTable.of_keys(self._n_labels, self._keys, *values)
 
     def __call__(self, *labels: np.ndarray) -> np.ndarray:
         """The scores of labels in a row, all of shape (n,)."""
         return self.table()(*labels)
 
-    def following(self, exponent: float) -> Self:
+    def by_pairs(self) -> dict[str, np.ndarray]:
+        """The arrays of :class:`~sklearn_crcrf.serving.higher_order.RunTables`, of three labels."""
+        pairs = np.arange(self._n_labels**2 + 1) * self._n_labels
+        unseen = np.zeros(self._n_labels**2)
+        unseen[self._contexts] = self._unseen
+        return {
+            "trigrams.starts": np.searchsorted(self._keys, pairs).astype(np.int64),
+            "trigrams.last": (self._keys % self._n_labels).astype(np.int32),
+            "trigrams.score": self.exponent * self._scores,
+            "trigrams.unseen": self.exponent * unseen,
+        }
+
+    def following(self, exponent: float) -> "RunRates":
         """The same rates with another exponent of transitions."""
         twin = copy(self)
         twin.exponent = SHARE * exponent
         return twin
+
+
+def _totals(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each code the sum of the weights of all equal codes."""
+    _, which = np.unique(codes, return_inverse=True)
+    return np.bincount(which, weights)[which]

@@ -68,10 +68,10 @@ def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None)
         **_words(model, encoder, places),
         **places.arrays(),
     }
-    if estimator._trigrams is not None:
-        arrays |= estimator._trigrams.by_pairs()
-    if estimator._fourgrams is not None:
-        _, *parts = estimator._fourgrams.table()
+    if estimator._run_rates:
+        arrays |= estimator._run_rates[0].by_pairs()
+    if len(estimator._run_rates) > 1:
+        _, *parts = estimator._run_rates[1].table()
         names = ("contexts", "starts", "last", "score", "unseen")
         arrays |= {f"fourgrams.{name}": part for name, part in zip(names, parts, strict=True)}
     copied = {name: np.array(array, order="C") for name, array in arrays.items()}

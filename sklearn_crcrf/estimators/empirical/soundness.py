@@ -20,10 +20,10 @@ from ...counts.soundness import (
 from ...counts.triangles import TRIANGLES
 from ...utils.soundness import Array, Fact, Requirement, below, indices, sparse
 from .exponents import N_KINDS, Exponents
-from .fourgrams import FourgramRates
 from .frequencies import FrequencyModel
 from .model import Statistics
 from .product_spelling import ProductSpelling
+from .run_rates import RunRates
 from .segment_rates import EVIDENCE, SegmentRates, segment_roles, segment_templates
 from .signature_spelling import (
     HOLDS,
@@ -35,33 +35,22 @@ from .signature_spelling import (
 )
 from .smoothed import RAISING, SmoothedModel
 from .triangle_rates import TriangleRates
-from .trigrams import TrigramRates
 from .type_rates import TypeRates
 
 __all__ = [
-    "fourgram_requirements",
     "model_requirements",
+    "run_requirements",
     "segment_type_requirements",
-    "trigram_requirements",
 ]
 
 
-def trigram_requirements(rates: TrigramRates, n_labels: int) -> Iterator[Requirement]:
-    """Requirements of the trigram rates of ``n_labels`` labels."""
+def run_requirements(rates: RunRates, n_labels: int, n: int) -> Iterator[Requirement]:
+    """Requirements of the rates of n labels in a row."""
+    yield Fact("_run_rates", isinstance(rates, RunRates), "must be RunRates")
     yield Fact("_n_labels", rates._n_labels == n_labels, f"must be {n_labels}")
-    n_keys = (len(rates._keys),)
-    yield indices("_keys", rates._keys, n_keys, n_labels**3)
-    yield Fact("exponent", bool(np.isfinite(rates.exponent)), "must be finite")
-    yield Array("_scores", rates._scores, n_keys)
-    yield Array("_unseen", rates._unseen, (n_labels**2,))
-
-
-def fourgram_requirements(rates: FourgramRates, n_labels: int) -> Iterator[Requirement]:
-    """Requirements of the rates of four labels in a row."""
-    yield Fact("_n_labels", rates._n_labels == n_labels, f"must be {n_labels}")
-    for keys, values, n in (("_contexts", "_unseen", 3), ("_keys", "_scores", 4)):
+    for keys, values, length in (("_contexts", "_unseen", n - 1), ("_keys", "_scores", n)):
         shape = (len(getattr(rates, keys)),)
-        yield indices(keys, getattr(rates, keys), shape, n_labels**n)
+        yield indices(keys, getattr(rates, keys), shape, n_labels**length)
         yield Array(values, getattr(rates, values), shape)
     yield Fact("exponent", bool(np.isfinite(rates.exponent)), "must be finite")
 

@@ -38,14 +38,13 @@ from .fit_exponents import (
     held_out_folds,
     share_found,
 )
-from .fourgrams import FOURGRAMS, FourgramRates
 from .frequencies import FrequencyModel
 from .model import Statistics
 from .product_spelling import ProductSpelling
+from .run_rates import RUNS, RunRates
 from .segment_rates import check_segmentations, segment_roles, segment_templates, segmented
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
-from .trigrams import TRIGRAMS, TrigramRates
 
 __all__ = ["SPELLINGS", "EmpiricalTraining"]
 
@@ -92,15 +91,13 @@ class EmpiricalTraining(CountingClassifier):
     observation: str | None
     binning: Any
     model_: Any
-    _trigrams: TrigramRates | None
-    _fourgrams: FourgramRates | None
+    _run_rates: list[RunRates]  # of three and of four labels in a row, as far as order goes
     _kept_from = 1  # the min_count of the estimates
     _private_estimates = (
         "_label_ids",
         "_exponents",
         "_rank",
-        "_trigrams",
-        "_fourgrams",
+        "_run_rates",
         "_kept_from",
     )
 
@@ -130,7 +127,7 @@ class EmpiricalTraining(CountingClassifier):
             raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
         if self.segments is not None:
             templates += segment_templates(self.encoder_.names[0])
-        return templates + [TRIGRAMS, FOURGRAMS][: self.order - 1]
+        return templates + RUNS[: self.order - 1]
 
     def _joint_templates(self) -> list[Template]:
         """The templates of several symbols, without whole segments and triangles."""
@@ -179,12 +176,9 @@ class EmpiricalTraining(CountingClassifier):
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf
             self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)
-        self._trigrams = self._fourgrams = None
         given = len(self.classes_), strength, self._transition_exponent()
-        if self.order > 1:
-            self._trigrams = TrigramRates(statistics.counts[TRIGRAMS], *given)
-        if self.order > 2:
-            self._fourgrams = FourgramRates(statistics.counts[FOURGRAMS], *given)
+        runs = [statistics.counts[template] for template in RUNS[: self.order - 1]]
+        self._run_rates = [RunRates(table, *given) for table in runs]
         self.exponents_ = self.model_.exponents.asdict()
         self.counts_ = counts
 
@@ -259,14 +253,12 @@ class EmpiricalTraining(CountingClassifier):
         X = sequences.X[usable]
         ids = SequenceArray(ids, sequences.X.offsets)[usable].data
         weight = sequence_weights(weights, sequences.X.offsets)[usable]
-        structure = self._structure(X) if self._trigrams is None else self._linked(X)
+        structure = self._linked(X) if self._run_rates else self._structure(X)
         self._fit_exponents([HeldOut(self.model_, self._prepare(X), ids, structure, weight)])
         self.model_, self.exponents_ = self.model_.copy(), self._exponents
         self.model_.set_exponents(np.array(list(self._exponents.values())))
-        if self._trigrams is not None:
-            self._trigrams = self._trigrams.following(self._transition_exponent())
-        if self._fourgrams is not None:
-            self._fourgrams = self._fourgrams.following(self._transition_exponent())
+        exponent = self._transition_exponent()
+        self._run_rates = [rates.following(exponent) for rates in self._run_rates]
 
     def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any, method: str) -> Any:
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)

@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.base.batches import Batch
 from sklearn_crcrf.counts import count_tokens
-from sklearn_crcrf.estimators.empirical.fourgrams import FOURGRAMS, FourgramRates
-from sklearn_crcrf.estimators.empirical.run_rates import SHARE, STRENGTH
+from sklearn_crcrf.estimators.empirical.run_rates import RUNS, SHARE, STRENGTH, RunRates
 from sklearn_crcrf.labels import AtMost
 
 EVERY = np.array(list(np.ndindex(3, 3, 3, 3))).T
@@ -21,8 +20,7 @@ EVERY = np.array(list(np.ndindex(3, 3, 3, 3))).T
 def rates(sequences, strength):
     labels = np.array([label for s in sequences for label in s], dtype=int)
     offsets = np.cumsum([0, *map(len, sequences)])
-    table = count_tokens({}, labels, offsets, [FOURGRAMS])[FOURGRAMS]
-    return FourgramRates(table, 3, strength, 1.0)
+    return RunRates(count_tokens({}, labels, offsets, RUNS[1:])[RUNS[1]], 3, strength, 1.0)
 
 
 @given(
@@ -103,7 +101,7 @@ def test_training_goes_on(crf):
         assert_array_equal(ours, theirs)
     parts.fit_exponents(X[:10], Y[:10])
     again = EmpiricalCRF(order=3, exponents=parts.exponents_).fit(X, Y)
-    assert parts._fourgrams.exponent == SHARE * parts.exponents_["transition"]
+    assert parts._run_rates[1].exponent == SHARE * parts.exponents_["transition"]
     assert_array_equal(parts.predict_proba(X[:2])[1], again.predict_proba(X[:2])[1])
 
 

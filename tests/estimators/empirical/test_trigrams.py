@@ -5,8 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.counts import count_tokens
-from sklearn_crcrf.estimators.empirical.run_rates import SHARE, STRENGTH
-from sklearn_crcrf.estimators.empirical.trigrams import TRIGRAMS, TrigramRates
+from sklearn_crcrf.estimators.empirical.run_rates import RUNS, SHARE, STRENGTH, RunRates
 
 label_sequences = st.lists(st.lists(st.integers(0, 2), max_size=7), min_size=1, max_size=8)
 EVERY = np.array(list(np.ndindex(3, 3, 3))).T
@@ -15,7 +14,7 @@ EVERY = np.array(list(np.ndindex(3, 3, 3))).T
 def rates(sequences, strength):
     labels = np.array([label for s in sequences for label in s], dtype=int)
     offsets = np.cumsum([0, *map(len, sequences)])
-    return TrigramRates(count_tokens({}, labels, offsets, [TRIGRAMS])[TRIGRAMS], 3, strength, 1.0)
+    return RunRates(count_tokens({}, labels, offsets, RUNS[:1])[RUNS[0]], 3, strength, 1.0)
 
 
 def trigram_counts(sequences):
@@ -84,5 +83,5 @@ def test_the_exponent_follows_the_transitions_when_exponents_are_fitted_later():
     crf.fit_exponents(X[:10], y[:10])
     fitted = crf.exponents_["transition"]
     again = EmpiricalCRF(order=2, exponents=crf.exponents_).fit(X, y)
-    assert crf._trigrams.exponent == SHARE * fitted
+    assert crf._run_rates[0].exponent == SHARE * fitted
     assert_array_equal(crf.predict_proba(X[:2])[1], again.predict_proba(X[:2])[1])
