@@ -194,71 +194,31 @@ def index_runs(const int32_t[:, :] rows):
         The numbers of the k first ids, from the second id on.
     """
     cdef:
-        Py_ssize_t n = rows.shape[0], n_ids = rows.shape[1], i, k
-        int64_t[::1] size = np.zeros(n_ids + 1, dtype=np.int64), starts, level
-        int32_t[::1] first
-    if n_ids == 0:
-        raise ValueError("rows must have an id")
+        Py_ssize_t n = rows.shape[0], n_ids = rows.shape[1], i, k, place
+        int64_t[::1] size = np.zeros(n_ids, dtype=np.int64), starts = np.empty(n + 1, dtype=np.int64)
+        int64_t[:, ::1] levels = np.empty((n_ids - 1, n), dtype=np.int64)
+        int32_t[::1] first = np.full(<int64_t>rows[n - 1, 0] + 2 if n else 1, -1, dtype=np.int32)
     with nogil:
         for i in range(n):
-            size[first_difference(rows, i)] += 1
-        for k in range(1, n_ids):
-            size[k] += size[k - 1]
-    starts = np.empty(size[n_ids - 1] + 1, dtype=np.int64)
-    first = np.full(<int64_t>rows[n - 1, 0] + 2 if n else 1, -1, dtype=np.int32)
-    levels = [np.empty(size[k], dtype=np.int64) for k in range(1, n_ids)]
-    number_runs(rows, starts, first)
-    for k in range(1, n_ids):
-        level = levels[k - 1]
-        with nogil:
-            fill_level(rows, k, level)
-    return np.asarray(starts), np.asarray(first), levels
-
-
-cdef inline Py_ssize_t first_difference(const int32_t[:, :] rows, Py_ssize_t i) noexcept nogil:
-    """The place of the first id that differs from the row before."""
-    cdef Py_ssize_t k
-    if i == 0:
-        return 0
-    for k in range(rows.shape[1]):
-        if rows[i, k] != rows[i - 1, k]:
-            return k
-    return rows.shape[1]
-
-
-cdef void number_runs(
-    const int32_t[:, :] rows,      # (n_rows, n_ids) IN
-    int64_t[::1] starts,           # (n_different + 1,) OUT
-    int32_t[::1] first,            # (largest first id + 2,) OUT
-) noexcept nogil:
-    cdef:
-        Py_ssize_t i, k, n = 0
-        int32_t n_first = 0
-    for i in range(rows.shape[0]):
-        k = first_difference(rows, i)
-        if k < rows.shape[1]:
-            starts[n] = i
-            n += 1
-        if k == 0:
-            first[rows[i, 0] + 1] = n_first
-            n_first += 1
-    starts[n] = rows.shape[0]
-
-
-cdef void fill_level(
-    const int32_t[:, :] rows,      # (n_rows, n_ids) IN
-    Py_ssize_t place,
-    int64_t[::1] level,            # (n_different of the ids up to the place,) OUT
-) noexcept nogil:
-    cdef:
-        Py_ssize_t i, k
-        int64_t n = 0, n_before = 0
-    for i in range(rows.shape[0]):
-        k = first_difference(rows, i)
-        n_before += k < place
-        if k <= place:
-            level[n] = (n_before - 1) << 32 | (<int64_t>rows[i, place] + 1)
-            n += 1
+            k = 0
+            while i > 0 and k < n_ids and rows[i, k] == rows[i - 1, k]:
+                k += 1
+            if k == 0:
+                first[rows[i, 0] + 1] = <int32_t>size[0]
+            if k < n_ids:
+                starts[size[n_ids - 1]] = i
+            for place in range(k, n_ids):
+                if place > 0:
+                    levels[place - 1, size[place]] = (
+                        (size[place - 1] - 1) << 32 | (<int64_t>rows[i, place] + 1)
+                    )
+                size[place] += 1
+        starts[size[n_ids - 1]] = n
+    return (
+        np.array(starts[: size[n_ids - 1] + 1]),
+        np.asarray(first),
+        [np.array(levels[k - 1, : size[k]]) for k in range(1, n_ids)],
+    )
 
 
 def merge_events(
