@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._kernels.chain import lock_step, viterbi
-from .._kernels.chain.messages import ForwardMessages, backward_messages, forward_messages
 from .._kernels.chain.scores import BatchCounts, BatchPotentials, BatchScores
+from .._kernels.tree.messages import TreeRows, UpwardMessages, add_tree_counts, upward_messages
 
 __all__ = ["MOST_CERTAIN", "ChainScores", "Edges", "PathSum", "too_large"]
 
@@ -119,23 +119,24 @@ class PathSum:
         state = scores.state
         state[0] += scores.begin
         state[-1] += scores.end
-        transition, transposed = scores.transition, np.ascontiguousarray(scores.transition.T)
-        top = transition.max()
-        top = top if np.isfinite(top) else 0.0
-        forward, backward, log_z = np.empty_like(state), np.empty_like(state), np.empty(1)
-        messages = ForwardMessages(
-            BatchScores(self._offsets, scores),
-            state,
-            np.exp(transition - top),
-            top,
-            forward,
-            np.empty(len(state)),
-            log_z,
+        potential, top = _potential_of(scores.transition)
+        transposed = np.ascontiguousarray(scores.transition.T)
+        token, before = np.arange(len(state) + 1), np.arange(-1, len(state) - 1)
+        n_children = (token[1:] < len(state)).astype(np.int64)
+        rows = TreeRows(
+            token, self._offsets, token[:-1], np.zeros_like(before), before, token[1:], n_children
         )
-        forward_messages(messages)
-        backward_messages(messages, transposed, np.exp(transposed - top), backward)
-        logarithms = forward + backward
-        highest = logarithms.max(axis=1, keepdims=True)
-        marginals = np.exp(logarithms - np.where(np.isneginf(highest), 0.0, highest))
-        marginals /= np.maximum(marginals.sum(axis=1, keepdims=True), 1.0)
+        up, log_z, marginals = np.empty_like(state), np.empty(1), np.empty_like(state)
+        batch, increment = BatchScores(self._offsets, scores), np.empty(len(state))
+        messages = UpwardMessages(batch, rows, before, state, potential, top, up, increment, log_z)
+        upward_messages(messages, transposed, _potential_of(transposed)[0])
+        counts = np.zeros_like(potential), np.zeros(len(scores.token_transitions.score))
+        add_tree_counts(messages, np.ones(1), marginals, *counts)
         return float(log_z[0]), marginals.astype(given.state.dtype)
+
+
+def _potential_of(transition: np.ndarray) -> tuple[np.ndarray, float]:
+    """exp(transition - top), and top, the maximum of the finite transition scores."""
+    top = transition.max()
+    top = top if np.isfinite(top) else 0.0
+    return np.exp(transition - top), top

@@ -4,8 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .base import Structure
-from .messages import Messages
-from .scores import Scores, with_ends
+from .messages import Messages, rows_of_chains
+from .scores import Scores, ends, with_ends
 
 __all__ = ["local_partition", "locally_normalised"]
 
@@ -79,7 +79,9 @@ def _sum_pairs(state: np.ndarray, scores: Scores, tokens: np.ndarray) -> np.ndar
     row[1::2] = scores.token_transitions.row[tokens]
     zeros, edges = np.zeros(n_labels), scores.token_transitions._replace(row=row)
     of_pairs = Scores(pairs, scores.transition, zeros, zeros, edges)
-    messages = Messages(2 * np.arange(n_tokens + 1), of_pairs)
-    possible = messages.log_z[:, None] > -np.inf
-    log_z = np.where(possible, messages.log_z[:, None] - np.log(n_labels), -np.inf)
-    return np.where(possible, messages.backward[::2], 0.0) + log_z
+    offsets, before = 2 * np.arange(n_tokens + 1), np.arange(-1, 2 * n_tokens - 1)
+    before[::2] = -1
+    rows = rows_of_chains(offsets, before)
+    messages = Messages(offsets, before, ends(offsets), rows, of_pairs)
+    log_z = messages.log_z[:, None]
+    return np.where(log_z > -np.inf, messages.up[::2], 0.0) + log_z

@@ -1,78 +1,84 @@
-"""Messages of the sum over all paths, from both ends of each sequence."""
+"""Messages of the sum over all labellings, from the leaves of trees to their roots."""
 
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels.chain.messages import ForwardMessages, backward_messages, forward_messages
-from .._kernels.chain.pairs import add_expected_pairs
 from .._kernels.chain.scores import BatchScores
-from .._kernels.tree.messages import draw_paths
-from .scores import Scores, ends, with_ends
+from .._kernels.tree.messages import (
+    TreeRows,
+    UpwardMessages,
+    add_tree_counts,
+    draw_labellings,
+    level_order,
+    upward_messages,
+)
+from .scores import Ends, Scores, with_ends
 
-__all__ = ["Messages", "draws", "potential_of"]
+__all__ = ["Messages", "TreeOrder", "rows_of_chains"]
 
 
 class Messages:
-    """Forward messages, from the scores up to a token, and backward messages, from later scores.
+    """Sums over the labellings of the nodes below each node, in logarithms.
+
+    A chain is a tree, whose root is the first token.
 
     Parameters
     ----------
-    offsets : ndarray of shape (n_sequences + 1,), int64
+    offsets : ndarray of shape (n_units + 1,), int64
+    before : ndarray of shape (n_tokens,), int64
+        The parent of each token, -1 for a root.
+    ends : Ends
+    rows : TreeRows
+        The order in which the recursion goes through the tokens.
     scores : Scores
 
     Attributes
     ----------
     state : ndarray of shape (n_tokens, n_labels)
         State scores, with begin and end scores added.
-    forward : ndarray of shape (n_tokens, n_labels)
-        Logarithms of the probabilities of labels, given the scores up to the token.
+    up : ndarray of shape (n_tokens, n_labels)
+        Logarithms of the probabilities of labels, given the scores of the node and below it.
     increment : ndarray of shape (n_tokens,)
         What each token adds to the log-partition.
-    log_z : ndarray of shape (n_sequences,)
-        -inf where no path is possible, 0 for an empty sequence.
-    arrays : ForwardMessages
-        Scores and forward messages, as one argument of kernels.
+    log_z : ndarray of shape (n_units,)
+        -inf where no labelling is possible, 0 for a unit without tokens.
+    arrays : UpwardMessages
+        Scores and messages, as one argument of kernels.
     """
 
-    def __init__(self, offsets: np.ndarray, scores: Scores):
+    def __init__(
+        self, offsets: np.ndarray, before: np.ndarray, ends: Ends, rows: TreeRows, scores: Scores
+    ):
         scores = scores.tokens(slice(None))
-        self.offsets, self.transition, self.token_transitions = (
-            offsets,
-            scores.transition,
-            scores.token_transitions,
-        )
-        self.state = with_ends(scores, ends(offsets))
-        self.forward = np.empty_like(self.state)
+        self.ends, self.transition = ends, scores.transition
+        self.token_transitions = scores.token_transitions
+        self.state = with_ends(scores, ends)
+        self.up = np.empty_like(self.state)
         self.increment = np.empty(len(self.state))
         self.log_z = np.empty(len(offsets) - 1)
-        self.arrays = ForwardMessages(
+        self.arrays = UpwardMessages(
             BatchScores(offsets, scores),
+            rows,
+            before,
             self.state,
-            *potential_of(self.transition),
-            self.forward,
+            *_potential_of(self.transition),
+            self.up,
             self.increment,
             self.log_z,
         )
-        forward_messages(self.arrays)
-
-    @cached_property
-    def backward(self) -> np.ndarray:
-        """Messages such that exp(forward + backward) are the marginals; (n_tokens, n_labels)."""
-        backward = np.empty_like(self.state)
         transposed = np.ascontiguousarray(self.transition.T)
-        potential, _ = potential_of(transposed)
-        backward_messages(self.arrays, transposed, potential, backward)
-        return backward
+        potential, _ = _potential_of(transposed)
+        upward_messages(self.arrays, transposed, potential)
 
     def add_expected(
         self, weight: np.ndarray, transition: np.ndarray, edges: np.ndarray
     ) -> np.ndarray:
-        """Add expected counts of all transitions, times the weight of each sequence.
+        """Add expected counts of all transitions, times the weight of each unit.
 
         Parameters
         ----------
-        weight : ndarray of shape (n_sequences,)
+        weight : ndarray of shape (n_units,)
         transition : ndarray of shape (n_labels, n_labels)
         edges : ndarray of shape (n_entries,)
             Of the token transitions.
@@ -82,49 +88,97 @@ class Messages:
         ndarray of shape (n_tokens, n_labels)
             Marginals of the tokens, times the weight.
         """
-        add_expected_pairs(self.arrays, self.backward, weight, transition, edges)
-        return np.repeat(weight, np.diff(self.offsets))[:, None] * self._marginals()
-
-    def _marginals(self) -> np.ndarray:
-        """The marginals of all tokens; zero where no path is possible."""
-        logarithms = self.forward + self.backward
-        highest = logarithms.max(axis=1, keepdims=True)
-        marginals = np.exp(logarithms - np.where(np.isneginf(highest), 0.0, highest))
-        # Where scores are huge, rounding errors of the logarithms exceed one.
-        return marginals / np.maximum(marginals.sum(axis=1, keepdims=True), 1.0)
+        marginals = np.empty_like(self.up)
+        weight = np.asarray(weight, dtype=float)
+        add_tree_counts(self.arrays, weight, marginals, transition, edges)
+        return marginals
 
     def sample(
-        self, n_samples: int, rng: np.random.Generator | np.random.RandomState
+        self, n_samples: int, rng: np.random.Generator | np.random.RandomState, noun: str
     ) -> np.ndarray:
-        """Draw paths of all sequences; see :meth:`Capabilities.sample`."""
-        uniform, y = draws(self.log_z, "path of sequence", len(self.state), n_samples, rng)
-        draw_paths(self.arrays, np.ascontiguousarray(self.transition.T), uniform, y)
+        """Draw labellings of all units; see :meth:`Capabilities.sample`.
+
+        Errors have the noun for what a unit has, such as "path of sequence".
+        """
+        impossible = np.flatnonzero(np.isneginf(self.log_z))
+        if len(impossible):
+            raise ValueError(f"no {noun} {impossible[0]} is possible")
+        shape = n_samples, len(self.state)
+        uniform, y = rng.random(shape), np.empty(shape, dtype=np.int32)
+        draw_labellings(self.arrays, uniform, y)
         return y
 
 
-def potential_of(transition: np.ndarray) -> tuple[np.ndarray, float]:
+class TreeOrder(NamedTuple):
+    """Nodes in rows, level by level from the roots down, in blocks of trees of similar depth.
+
+    The children of a node have consecutive rows.
+
+    Parameters
+    ----------
+    level_start : ndarray of shape (n_levels + 1,), int64
+        Where the rows of each level of each block begin.
+    block_level : ndarray of shape (n_blocks + 1,), int64
+        The first level of each block.
+    token, unit : ndarray of shape (n_tokens,), int64
+        The token and the unit of each row.
+    parent_row, first_child, n_children : ndarray of shape (n_tokens,), int64
+        The rows of the parent, -1 for a root, and of the first child, and the number of children.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures.messages import TreeOrder
+    >>> order = TreeOrder.of(np.array([0, 4]), np.array([1, -1, 1, 2]))
+    >>> order.token, order.level_start
+    (array([1, 0, 2, 3]), array([0, 1, 3, 4]))
+    """
+
+    level_start: np.ndarray
+    block_level: np.ndarray
+    token: np.ndarray
+    unit: np.ndarray
+    parent_row: np.ndarray
+    first_child: np.ndarray
+    n_children: np.ndarray
+
+    @classmethod
+    def of(cls, offsets: np.ndarray, parent: np.ndarray) -> "TreeOrder":
+        """The order of the nodes of trees.
+
+        Parameters
+        ----------
+        offsets : ndarray of shape (n_units + 1,), int64
+        parent : ndarray of shape (n_tokens,), int64
+            Of the same unit; -1 for a root.
+
+        Returns
+        -------
+        TreeOrder
+
+        Raises
+        ------
+        ValueError
+            If parents make a cycle.
+        """
+        rows = np.empty((5, len(parent)), dtype=np.int64)
+        level_start, block_level, cycle = level_order(offsets, parent, *rows)
+        if cycle >= 0:
+            raise ValueError(f"the parents of unit {cycle} make a cycle")
+        return cls(level_start, block_level, *rows)
+
+
+def rows_of_chains(offsets: np.ndarray, before: np.ndarray) -> TreeRows:
+    """The tokens of chains in their own order, in which messages are fastest."""
+    every = np.arange(len(before) + 1)
+    n_children = np.bincount(before[before >= 0], minlength=len(before))
+    unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    whole = np.array([0, len(before)])
+    return TreeRows(every, whole, every[:-1], unit, before, every[1:], n_children)
+
+
+def _potential_of(transition: np.ndarray) -> tuple[np.ndarray, float]:
     """exp(transition - top), and top, the maximum of the finite transition scores."""
     top = transition.max()
     top = top if np.isfinite(top) else 0.0
     return np.exp(transition - top), top
-
-
-def draws(
-    log_z: np.ndarray,
-    noun: str,
-    n_tokens: int,
-    n_samples: int,
-    rng: np.random.Generator | np.random.RandomState,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers in [0, 1) by which labels are drawn, and the array of labels to fill.
-
-    Raises
-    ------
-    ValueError
-        If all labels of a unit are impossible; the message has its noun and number.
-    """
-    impossible = np.flatnonzero(np.isneginf(log_z))
-    if len(impossible):
-        raise ValueError(f"no {noun} {impossible[0]} is possible")
-    shape = n_samples, n_tokens
-    return rng.random(shape), np.empty(shape, dtype=np.int32)

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Collection
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +13,13 @@ from .._kernels.chain.paths import (
     labelling_scores,
 )
 from .._kernels.chain.scores import BatchCounts, BatchScores
+from .._kernels.tree import sums as trees
+from .._kernels.tree.messages import TreeRows
 from .base import Structure
-from .covariance import entropy
+from .covariance import Means, entropy
+from .excluding import OthersThan, best_excluding
 from .local import locally_normalised
+from .messages import Messages, TreeOrder
 from .scaled_sums import ScaledSums
 from .scores import AddTo, Ends, Pullback, ScoreGradient, Scores, add_with_ends, with_ends
 
@@ -140,15 +143,24 @@ class Rooted(Structure):
     def sums(self, scores: Scores) -> ScaledSums:
         """Sums in probabilities over all labellings."""
 
-    @abstractmethod
-    def messages(self, scores: Scores) -> Any:
-        """Sums in logarithms over all labellings."""
+    @cached_property
+    def order(self) -> TreeOrder:
+        """The tokens level by level, in which many are summed at once."""
+        return TreeOrder.of(self.offsets, self.before)
 
-    @abstractmethod
-    def means(
-        self, messages: Any, v_state: np.ndarray, v_transition: np.ndarray, v_edges: np.ndarray
-    ) -> Any:
-        """Means of a linear function of labellings, from the messages."""
+    @cached_property
+    def levels(self) -> TreeRows:
+        """The same order, as one argument of kernels."""
+        return TreeRows(*self.order)
+
+    @property
+    def rows(self) -> TreeRows:
+        """The order in which messages are fastest."""
+        return self.levels
+
+    def messages(self, scores: Scores) -> Messages:
+        """Sums in logarithms over all labellings."""
+        return Messages(self.offsets, self.before, self.ends, self.rows, scores)
 
     @cached_property
     def _links(self) -> tuple[np.ndarray, np.ndarray]:
@@ -209,8 +221,9 @@ class Rooted(Structure):
 
     def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
         v_state = with_ends(direction, self.ends)
-        messages = self.messages(scores)
-        means = self.means(messages, v_state, direction.transition, direction.token_transitions)
+        means = Means(
+            self.messages(scores), v_state, direction.transition, direction.token_transitions
+        )
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             return means.pullback(weight, ScoreGradient.of(out, scores))
@@ -219,4 +232,33 @@ class Rooted(Structure):
 
     def entropy(self, scores: Scores) -> np.ndarray:
         """As :meth:`Capabilities.entropy` (Hernando et al. 2005)."""
-        return entropy(self.messages(scores), self.means, np.diff(self.offsets))
+        return entropy(self.messages(scores), np.diff(self.offsets))
+
+    def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        best = np.empty(scores.state.shape)
+        value, _ = self._maximum(scores, best)
+        labels, is_possible = best_excluding(self.offsets, self.levels, scores, y, best)
+        differing = np.where(is_possible, self.score(scores, labels)[0], -np.inf)
+        return np.where(np.isnan(value), value, differing), labels
+
+    def _maximum(self, scores: Scores, best: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """The best labellings, and the best scores of each node and the nodes below it."""
+        value, y = np.empty(self.n_units), np.empty(self.n_tokens, dtype=np.int32)
+        batch = BatchScores(self.offsets, scores)
+        trees.max_trees(self.levels, batch, scores.state, best, y, value)
+        return value, y
+
+    def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """As :meth:`Capabilities.log_partition_excluding`.
+
+        It is exact even where the given labelling outweighs all others so much that
+        log(Z - exp(its score)) would be lost to rounding.
+        """
+        others = OthersThan(self.messages(scores), scores, y)
+        return others.value, others.pullback
+
+    def sample(
+        self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        noun = "path of sequence" if self.always_sequential else "labelling of unit"
+        return self.messages(scores).sample(n_samples, rng, noun)

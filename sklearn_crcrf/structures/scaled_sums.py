@@ -8,6 +8,7 @@ import numpy as np
 from .._kernels.chain.scores import BatchPotentials, BatchScores
 from ..data.ragged import joined_ranges
 from .base import Structure
+from .covariance import Means
 from .scores import AddTo, ScoreGradient, Scores
 
 __all__ = ["ScaledSums"]
@@ -97,9 +98,7 @@ class ScaledSums(ABC):
         if len(which):
             structure, tokens, scores = self._take(which)
             direction = ScoreGradient.zeros(scores, values[tokens])
-            means = structure.means(
-                structure.messages(scores), *direction[:2], direction.token_transitions
-            )
+            means = Means(structure.messages(scores), *direction[:2], direction.token_transitions)
             gradient = ScoreGradient.zeros(scores)._replace(
                 transition=out.transition, token_transitions=out.token_transitions
             )

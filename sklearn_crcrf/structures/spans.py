@@ -1,86 +1,74 @@
 """Probabilities that runs of tokens have given labels."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
-from scipy.special import logsumexp
 
 from ..data.ragged import joined_ranges
-from .messages import Messages
-from .scores import Scores
+from .base import Structure
 
 __all__ = ["check_spans", "span_log_probability"]
 
+# The number of tokens of the sequences of spans whose sums are computed at once.
+BLOCK = 20_000
+
 
 def span_log_probability(
-    offsets: np.ndarray,
-    scores: Scores,
+    structure: Structure,
+    scores: Any,
+    n_labels: int,
+    part: Callable[[np.ndarray], tuple[Any, Any]],
     start: np.ndarray,
     stop: np.ndarray,
     labels: np.ndarray,
     following: np.ndarray | None = None,
     preceding: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Log-probabilities of spans; see :meth:`Capabilities.span_log_probability`."""
+    """Log-probabilities of spans; see :meth:`Capabilities.span_log_probability`.
+
+    The sum over the paths that have the labels of a span is the sum over all paths where no other
+    labels of these tokens are allowed.
+
+    Parameters
+    ----------
+    structure : Structure
+        Of sequences.
+    scores : scores of the structure
+    n_labels : int
+    part : callable
+        Takes numbers of sequences; returns their structure, and their scores.
+    start, stop, labels, following, preceding
+        As in :meth:`Capabilities.span_log_probability`.
+    """
     start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
-    n_labels = len(scores.transition)
-    sequence = check_spans(offsets, start, stop, labels, n_labels)
-    messages = Messages(offsets, scores)
-    if len(start) == 0:
-        return np.empty(0)
-    begins = np.cumsum(stop - start) - (stop - start)
-    last = labels[np.append(begins[1:], len(labels)) - 1]
-    # Where no path of a sequence is possible, -inf - -inf is NaN.
-    with np.errstate(invalid="ignore"):
-        after = messages.backward[stop - 1, last]
-        if following is not None:
-            goes_on = np.flatnonzero(stop < offsets[sequence + 1])
-            allowed = np.broadcast_to(following, (len(start), n_labels))[goes_on]
-            after[goes_on] = _next_label(messages, scores, stop[goes_on], last[goes_on], allowed)
-        each = _labels(messages, scores, start, stop, labels)
-        if preceding is not None:
-            comes_after = np.flatnonzero(start > offsets[sequence])
-            allowed = np.broadcast_to(preceding, (len(start), n_labels))[comes_after]
-            first = begins[comes_after]
-            each[first] = _previous_label(
-                messages, scores, start[comes_after], labels[first], allowed
-            )
-        within = np.add.reduceat(each, begins)
-        value = np.minimum(within + after, 0.0)
-    return np.where(np.isneginf(messages.log_z[sequence]), np.nan, value)
-
-
-def _labels(messages: Messages, scores: Scores, start, stop, labels) -> np.ndarray:
-    """What each label adds to the log-probability of its span."""
-    begins, token = np.cumsum(stop - start) - (stop - start), joined_ranges(start, stop - start)
-    value = messages.state[token, labels] - messages.increment[token]
-    value[1:] += scores.of_transitions(token[1:], labels[:-1], labels[1:])
-    value[begins] = messages.forward[start, labels[begins]]
-    return value
-
-
-def _next_label(messages: Messages, scores: Scores, token, previous, allowed) -> np.ndarray:
-    """The logarithm of the sum over the labels allowed at the token after a span."""
-    n_spans, n_labels = allowed.shape
-    into = scores.of_transitions(
-        np.repeat(token, n_labels),
-        np.repeat(previous, n_labels),
-        np.tile(np.arange(n_labels), n_spans),
-    ).reshape(n_spans, n_labels)
-    value = into + messages.state[token] + messages.backward[token]
-    value -= messages.increment[token][:, None]
-    return logsumexp(np.where(allowed, value, -np.inf), axis=1)
-
-
-def _previous_label(messages: Messages, scores: Scores, token, label, allowed) -> np.ndarray:
-    """What the first label adds, summed over the labels allowed at the token before a span."""
-    n_spans, n_labels = allowed.shape
-    into = scores.of_transitions(
-        np.repeat(token, n_labels),
-        np.tile(np.arange(n_labels), n_spans),
-        np.repeat(label, n_labels),
-    ).reshape(n_spans, n_labels)
-    value = messages.forward[token - 1] + into
-    value += (messages.state[token, label] - messages.increment[token])[:, None]
-    return logsumexp(np.where(allowed, value, -np.inf), axis=1)
+    offsets = structure.offsets
+    unit = check_spans(offsets, start, stop, labels, n_labels)
+    log_z, value = structure.log_partition(scores)[0], np.empty(len(start))
+    n_tokens, begins = np.diff(offsets), np.append(0, np.cumsum(stop - start))
+    after, before = (
+        None if allowed is None else np.broadcast_to(allowed, (len(start), n_labels))
+        for allowed in (following, preceding)
+    )
+    block = np.cumsum(n_tokens[unit]) // BLOCK
+    for number in np.unique(block):
+        which = np.flatnonzero(block == number)
+        own, own_scores = part(unit[which])
+        shift = own.offsets[:-1] - offsets[unit[which]]
+        first, end = start[which] + shift, stop[which] + shift
+        allowed = np.ones((own.n_tokens, n_labels), dtype=bool)
+        inside = joined_ranges(first, end - first)
+        allowed[inside] = False
+        allowed[inside, labels[begins[which[0]] : begins[which[-1] + 1]]] = True
+        if after is not None:
+            goes_on = end < own.offsets[1:]
+            allowed[end[goes_on]] = after[which[goes_on]]
+        if before is not None:
+            comes_after = first > own.offsets[:-1]
+            allowed[first[comes_after] - 1] = before[which[comes_after]]
+        value[which] = own.log_partition(own_scores.allow(allowed))[0]
+    with np.errstate(invalid="ignore"):  # where no path is possible, -inf - -inf is NaN
+        return np.minimum(value - log_z[unit], 0.0)
 
 
 def check_spans(offsets: np.ndarray, start, stop, labels, n_labels: int) -> np.ndarray:

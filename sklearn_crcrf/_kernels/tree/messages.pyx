@@ -6,9 +6,8 @@ from libc.math cimport INFINITY, NAN, exp, isnan, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from sklearn_crcrf._kernels.chain.edges cimport (
-    Edges, fill_transitions, find_entry, first_entry, maximum, reversed_edges
+    Edges, fill_transitions, find_entry, maximum, reversed_edges
 )
-from sklearn_crcrf._kernels.chain.messages cimport ForwardMessages
 from sklearn_crcrf._kernels.chain.scores cimport BatchScores
 from sklearn_crcrf._kernels.log_products cimport Product, log_product, normalise, product_of
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn

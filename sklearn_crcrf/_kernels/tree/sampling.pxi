@@ -1,11 +1,8 @@
-# Labellings drawn at random from the distribution of a chain or of trees.
+# Labellings drawn at random, from the roots of trees to their leaves (Carter & Kohn 1994).
 #
-#     p(y_{t-1} = i | y_t = j) is proportional to exp(alpha_{t-1}(i) + transition_t(i, j))
+#     p(y_c = j | y_p = i) is proportional to exp(transition_c(i, j) + up_c(j))
 #
-# on a chain, with alpha of chain/messages.pyx (forward filtering, backward sampling; Carter & Kohn 1994),
-# and for a node c of a tree with the parent p, with up of tree/upward.pxi,
-#
-#     p(y_c = j | y_p = i) is proportional to exp(transition_c(i, j) + up_c(j)).
+# for a node c with the parent p, with up of tree/upward.pxi.
 
 cdef int32_t draw(double *scores, int64_t n, double uniform) noexcept nogil:
     """A label drawn with probability proportional to exp(scores), by a number in [0, 1)."""
@@ -25,44 +22,11 @@ cdef int32_t draw(double *scores, int64_t n, double uniform) noexcept nogil:
     return label
 
 
-def draw_paths(
-    ForwardMessages messages,      # IN
-    const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
-    const double[:, ::1] uniform,  # (n_samples, n_tokens) from [0, 1) IN
-    int32_t[:, ::1] y,             # (n_samples, n_tokens) OUT
-):
-    cdef:
-        const int64_t[::1] offsets = messages.batch.offsets
-        const double[:, ::1] alpha = messages.alpha
-        int64_t n = transposed.shape[0], s, t, i, k, r, row
-        int32_t label
-        double[::1] scores = np.empty(n)
-        Edges edges = messages.batch.edges
-    with nogil:
-        for s in range(offsets.shape[0] - 1):
-            for t in range(offsets[s + 1] - 1, offsets[s] - 1, -1):
-                row = -1 if t == offsets[s + 1] - 1 else edges.row[t + 1]
-                for r in range(y.shape[0]):
-                    scores[:] = alpha[t]
-                    if t < offsets[s + 1] - 1:
-                        label = y[r, t + 1]
-                        for i in range(n):
-                            scores[i] += transposed[label, i]
-                        if row >= 0:
-                            k = first_entry(edges, edges.indptr[row], edges.indptr[row + 1], label)
-                            while k < edges.indptr[row + 1] and edges.current[k] == label:
-                                i = edges.previous[k]
-                                scores[i] = alpha[t, i] + edges.score[k]
-                                k += 1
-                    y[r, t] = draw(&scores[0], n, uniform[r, t])
-
-
 def draw_labellings(
     UpwardMessages messages,       # IN
     const double[:, ::1] uniform,  # (n_samples, n_tokens) from [0, 1) IN
     int32_t[:, ::1] y,             # (n_samples, n_tokens) OUT
 ):
-    """Labellings of trees; :func:`draw_paths` is for chains."""
     cdef:
         Trees trees = messages.rows.trees
         const int64_t[::1] parent = messages.parent

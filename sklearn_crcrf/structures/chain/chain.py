@@ -10,16 +10,15 @@ from ..._kernels.chain import viterbi
 from ..._kernels.chain.paths import k_best
 from ..._kernels.chain.scores import BatchScores
 from ..._kernels.sizes import check_number
-from ...data.ragged import longest_first
+from ..._kernels.tree.messages import TreeRows
+from ...data.ragged import joined_ranges, longest_first
 from ..candidates import Candidates
-from ..covariance import PathMeans
 from ..lattice.pruning import prune_chains
-from ..messages import Messages
+from ..messages import rows_of_chains
 from ..pieces import Pieces
 from ..rooted import Rooted
-from ..scores import AddTo, Ends, Pullback, ScoreGradient, Scores, ends
+from ..scores import Ends, Pullback, Scores, ends
 from ..spans import span_log_probability
-from .excluding import PathsExcluding
 from .span_margins import SpanMargins
 from .sums import PathSums
 
@@ -65,6 +64,10 @@ class Chain(Rooted):
         return before
 
     @cached_property
+    def rows(self) -> TreeRows:
+        return rows_of_chains(self.offsets, self.before)
+
+    @cached_property
     def ends(self) -> Ends:
         return ends(self.offsets)
 
@@ -90,18 +93,6 @@ class Chain(Rooted):
         marginals = sums.marginals()
         return sums.log_z, marginals
 
-    def messages(self, scores: Scores) -> Messages:
-        return Messages(self.offsets, scores)
-
-    def means(
-        self,
-        messages: Messages,
-        v_state: np.ndarray,
-        v_transition: np.ndarray,
-        v_edges: np.ndarray,
-    ) -> PathMeans:
-        return PathMeans(messages, v_state, v_transition, v_edges)
-
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`Structure.maximum`; of ties, the path with the lowest labels at its end."""
         y = np.zeros(len(scores.state), dtype=np.int32)
@@ -109,27 +100,6 @@ class Chain(Rooted):
         batch = BatchScores(self.offsets, scores)
         viterbi.viterbi(batch, self.longest_first, scores.state, None, y, value)
         return value, y
-
-    def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        others = PathsExcluding(self.offsets, scores, y)
-        value, path = self.maximum(others.scores)
-        value[np.diff(self.offsets) == 0] = -np.inf
-        possible = np.repeat(value > -np.inf, np.diff(self.offsets))
-        return value, np.where(possible, others.labels(path), y).astype(np.int32)
-
-    def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """As :meth:`Capabilities.log_partition_excluding`.
-
-        It is exact even where the given path outweighs all other paths so much that
-        log(Z - exp(its score)) would be lost to rounding.
-        """
-        others = PathsExcluding(self.offsets, scores, y)
-        value, pull_others = self.log_partition(others.scores)
-
-        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            return others.counts(pull_others(weight), out)
-
-        return np.where(np.diff(self.offsets) == 0, -np.inf, value), pullback
 
     def likely_labels(
         self, scores: Scores, threshold: float, gold: np.ndarray | None = None
@@ -152,11 +122,6 @@ class Chain(Rooted):
             found.append((value[possible], y[possible]))
         return found
 
-    def sample(
-        self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
-    ) -> np.ndarray:
-        return self.messages(scores).sample(n_samples, rng)
-
     def span_log_probability(
         self,
         scores: Scores,
@@ -166,8 +131,14 @@ class Chain(Rooted):
         following: np.ndarray | None = None,
         preceding: np.ndarray | None = None,
     ) -> np.ndarray:
+        def part(units: np.ndarray) -> tuple[Chain, Scores]:
+            own = self.take(units)
+            tokens = joined_ranges(self.offsets[units], np.diff(own.offsets))
+            return own, scores.tokens(tokens)
+
+        scores = scores.tokens(slice(None))
         spans = start, stop, labels, following, preceding
-        return span_log_probability(self.offsets, scores, *spans)
+        return span_log_probability(self, scores, scores.state.shape[1], part, *spans)
 
     def span_margin(
         self,

@@ -22,7 +22,8 @@ from ...data.ragged import joined_ranges
 from ..base import Structure
 from ..candidates import Candidates
 from ..scores import Pullback, ScoreGradient, Scores
-from .paths import k_best_of_unit, lattice_span_log_probability
+from ..spans import span_log_probability
+from .paths import k_best_of_unit
 
 __all__ = ["Lattice", "LatticeScores"]
 
@@ -334,8 +335,14 @@ class Lattice(Structure):
         preceding: np.ndarray | None = None,
     ) -> np.ndarray:
         """As :meth:`Capabilities.span_log_probability`; -inf for labels that are no candidates."""
+
+        def part(units: np.ndarray) -> tuple[Lattice, Any]:
+            own = self.take(units)
+            runs = scores.runs[self.places_of(units)]
+            return own, scores._replace(runs=runs, candidates=own.candidates)
+
         spans = start, stop, labels, following, preceding
-        return lattice_span_log_probability(self, scores, *spans)
+        return span_log_probability(self, scores, self.candidates.n_labels, part, *spans)
 
     def _sums(self, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         log_z, message, conditional = np.empty(self.n_units), *np.empty((2, self.n_runs))

@@ -1,4 +1,4 @@
-"""The k best paths of lattices, and the probabilities of parts of paths."""
+"""The k best paths of lattices."""
 
 from math import log2, prod
 
@@ -6,13 +6,8 @@ import numpy as np
 
 from ..._kernels.lattice.runs import k_best_lattice_paths
 from ..._kernels.sizes import check_number
-from ...data.ragged import joined_ranges
-from ..spans import check_spans
 
-__all__ = ["k_best_of_unit", "lattice_span_log_probability"]
-
-# The number of tokens of the sequences of spans whose sums are computed at once.
-BLOCK = 20_000
+__all__ = ["k_best_of_unit"]
 
 
 def k_best_of_unit(lattice, scores, unit: int, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -43,51 +38,3 @@ def k_best_of_unit(lattice, scores, unit: int, k: int) -> tuple[np.ndarray, np.n
     k_best_lattice_paths(lattice.runs_of_candidates, unit, scores.runs, n_states, chosen, value)
     possible = value > -np.inf
     return value[possible], candidates.label[candidates.indptr[first:stop] + chosen[possible]]
-
-
-def lattice_span_log_probability(
-    lattice,
-    scores,
-    start: np.ndarray,
-    stop: np.ndarray,
-    labels: np.ndarray,
-    following: np.ndarray | None = None,
-    preceding: np.ndarray | None = None,
-) -> np.ndarray:
-    """Log-probabilities of spans; see :meth:`Capabilities.span_log_probability`.
-
-    The sum over the paths that have the labels of a span is the sum over a lattice without the
-    other candidates of these tokens.
-    """
-    start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
-    n_labels = lattice.candidates.n_labels
-    unit = check_spans(lattice.offsets, start, stop, labels, n_labels)
-    log_z, value = lattice.log_partition(scores)[0], np.empty(len(start))
-    n_tokens, begins = np.diff(lattice.offsets), np.append(0, np.cumsum(stop - start))
-    neighbours = [
-        None if allowed is None else np.broadcast_to(allowed, (len(start), n_labels))
-        for allowed in (following, preceding)
-    ]
-    block = np.cumsum(n_tokens[unit]) // BLOCK
-    for number in np.unique(block):
-        which = np.flatnonzero(block == number)
-        part = lattice.take(unit[which])
-        own = scores._replace(
-            runs=scores.runs[lattice.places_of(unit[which])], candidates=part.candidates
-        )
-        shift = part.offsets[:-1] - lattice.offsets[unit[which]]
-        first, end = start[which] + shift, stop[which] + shift
-        allowed = np.ones((part.n_tokens, n_labels), dtype=bool)
-        inside = joined_ranges(first, end - first)
-        allowed[inside] = False
-        allowed[inside, labels[begins[which[0]] : begins[which[-1] + 1]]] = True
-        after, before = neighbours
-        if after is not None:
-            goes_on = end < part.offsets[1:]
-            allowed[end[goes_on]] = after[which[goes_on]]
-        if before is not None:
-            comes_after = first > part.offsets[:-1]
-            allowed[first[comes_after] - 1] = before[which[comes_after]]
-        value[which] = part.log_partition(own.allow(allowed))[0]
-    with np.errstate(invalid="ignore"):  # where no path is possible, -inf - -inf is NaN
-        return np.minimum(value - log_z[unit], 0.0)

@@ -18,7 +18,6 @@ from scipy.special import logsumexp
 
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions
 from sklearn_crcrf.structures.chain import sums
-from sklearn_crcrf.structures.messages import Messages
 
 KERNELS = compiled("chain.lock_step")
 kernels = for_each("kernel", KERNELS)
@@ -55,7 +54,7 @@ def assert_counts_equal(ours, theirs):
 def in_logarithms(offsets, scores, weight):
     """The same by messages, which are logarithms."""
     scores = scores.tokens(slice(None))
-    messages, counts = Messages(offsets, scores), ScoreGradient.zeros(scores)
+    messages, counts = Chain(offsets).messages(scores), ScoreGradient.zeros(scores)
     counts.state[:] = messages.add_expected(weight, counts.transition, counts.token_transitions)
     for a, b in itertools.pairwise(offsets):
         if b > a:
@@ -141,10 +140,7 @@ def _many_sequences(n_labels, dtype):
 def test_the_references_agree(dtype):
     offsets, scores = random_chain([30, 0, 1, 2, 60], 22, dtype, scale=3.0, forbidden=0.3)
     weight = np.ones(5)
-    log_z, counts = in_logarithms(offsets, scores, weight)
-    messages = Messages(offsets, scores)
-    assert_allclose(messages.log_z, log_z, rtol=1e-12)
-    assert_allclose(np.exp(messages.forward + messages.backward), counts.state, atol=1e-12)
+    log_z, _ = in_logarithms(offsets, scores, weight)
     plain = [_plain_log_z(scores, a, b) for a, b in itertools.pairwise(offsets)]
     assert_allclose(log_z, plain, rtol=1e-12)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn_crcrf._kernels.tree.messages import TreeRows
 
-from sklearn_crcrf.structures.tree.forest import TreeOrder
+from sklearn_crcrf.structures.messages import TreeOrder
 
 
 @st.composite

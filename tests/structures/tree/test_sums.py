@@ -18,8 +18,8 @@ from sklearn_crcrf.structures import (
     ScoreGradient,
     Scores,
     TokenTransitions,
+    rooted,
 )
-from sklearn_crcrf.structures.tree import forest as forest_module
 from sklearn_crcrf.structures.tree import sums as tree_sums
 
 KERNELS = compiled("tree.sums")
@@ -118,7 +118,7 @@ def test_links_with_whole_tables(kernel, dtype, n_labels, forbidden):
     scores, weight = with_tables(forest, scores), np.arange(1.0, 6.0)
     ours = in_probabilities(kernel, forest, scores, weight)
     assert_same(ours, in_logarithms(forest, scores, weight), forest, scores, weight)
-    with patch.object(forest_module, "trees", kernel):
+    with patch.object(rooted, "trees", kernel):
         value, y = forest.maximum(scores)
     assert_allclose(forest.score(scores, y)[0], value, rtol=1e-6)
     # No label is better than the label of the best labelling, given all others.
@@ -181,7 +181,7 @@ def test_what_a_unit_is_beside_is_no_matter(kernel, dtype, n_labels):
     parent[offsets[7] : offsets[8]] = np.where(np.arange(90) > 0, offsets[7], -1)
     forest = Forest(offsets, parent)
     log_z, counts = in_probabilities(kernel, forest, scores, np.ones(8))
-    with patch.object(forest_module, "trees", kernel):
+    with patch.object(rooted, "trees", kernel):
         value, y = forest.maximum(scores)
     for u in range(8):
         tokens, alone = slice(*offsets[u : u + 2]), forest.take(slice(u, u + 1))
@@ -189,7 +189,7 @@ def test_what_a_unit_is_beside_is_no_matter(kernel, dtype, n_labels):
         of_one = in_probabilities(kernel, alone, part, np.ones(1))
         assert_array_equal(of_one[0], log_z[u])
         assert_array_equal(of_one[1].state, counts.state[tokens])
-        with patch.object(forest_module, "trees", kernel):
+        with patch.object(rooted, "trees", kernel):
             best, labels = alone.maximum(part)
         assert_array_equal(best, value[u])
         assert_array_equal(labels, y[tokens])
@@ -289,7 +289,7 @@ def test_edges_may_be_huge_one_after_the_other(kernel, dtype, gain):
 def test_maxima_and_covariances_in_each_build(kernel, n_labels):
     forest, scores = random_forest([40, 0, 1, 300, 7, 60, 5, 5, 5], n_labels, forbidden=0.1)
     slope = np.random.default_rng(0).normal(size=scores.state.shape)
-    with patch.object(tree_sums, "trees", kernel), patch.object(forest_module, "trees", kernel):
+    with patch.object(tree_sums, "trees", kernel), patch.object(rooted, "trees", kernel):
         value, y = forest.maximum(scores)
         pullback = forest.token_marginals(scores)[1]
         gradient = pullback(slope)

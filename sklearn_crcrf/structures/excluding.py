@@ -2,28 +2,28 @@
 
 import numpy as np
 
-from ..._kernels.chain.scores import BatchScores
-from ..._kernels.tree.messages import (
+from .._kernels.chain.scores import BatchScores
+from .._kernels.tree.messages import (
     N_TERMS,
     TreeRows,
     add_counts_of_others,
     best_other_labelling,
     sum_other_labellings,
 )
-from ..rooted import Rooted
-from ..scores import AddTo, ScoreGradient, Scores, add_with_ends
+from .messages import Messages
+from .scores import AddTo, ScoreGradient, Scores, add_with_ends
 
-__all__ = ["TreesExcluding", "best_excluding"]
+__all__ = ["OthersThan", "best_excluding"]
 
 
-class TreesExcluding:
+class OthersThan:
     """Sums over all labellings but y; see :meth:`Capabilities.log_partition_excluding`.
 
     No sum includes y itself, so nothing cancels, however much y outweighs the other labellings.
 
     Parameters
     ----------
-    forest : Rooted
+    messages : Messages
     scores : Scores
     y : ndarray of shape (n_tokens,)
         Label ids of the labelling to leave out.
@@ -34,12 +34,11 @@ class TreesExcluding:
         -inf where no other labelling is possible.
     """
 
-    def __init__(self, forest: Rooted, scores: Scores, y: np.ndarray):
-        self._given = scores
-        self._messages = messages = forest.messages(scores)
+    def __init__(self, messages: Messages, scores: Scores, y: np.ndarray):
+        self._given, self._messages = scores, messages
         self._y = np.ascontiguousarray(y, dtype=np.int32)
         self._numbers = np.empty((len(messages.up), N_TERMS))
-        self.value = np.empty(forest.n_units)
+        self.value = np.empty(len(messages.log_z))
         sum_other_labellings(messages.arrays, self._y, self._numbers, self.value)
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
@@ -56,18 +55,18 @@ class TreesExcluding:
             out.transition,
             out.token_transitions,
         )
-        add_with_ends(out, states, messages.forest.ends)
+        add_with_ends(out, states, messages.ends)
         return out
 
 
 def best_excluding(
-    forest: Rooted, rows: TreeRows, scores: Scores, y: np.ndarray, best: np.ndarray
+    offsets: np.ndarray, rows: TreeRows, scores: Scores, y: np.ndarray, best: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best labelling of each unit but y, and in which units there is one.
 
     Parameters
     ----------
-    forest : Rooted
+    offsets : ndarray of shape (n_units + 1,), int64
     rows : TreeRows
         The order in which the recursion goes through the tokens.
     scores : Scores
@@ -81,7 +80,7 @@ def best_excluding(
     is_possible : ndarray of shape (n_units,), bool
     """
     y = np.ascontiguousarray(y, dtype=np.int32)
-    labels, is_possible = np.empty_like(y), np.empty(forest.n_units, dtype=np.uint8)
-    batch = BatchScores(forest.offsets, scores)
+    labels, is_possible = np.empty_like(y), np.empty(len(offsets) - 1, dtype=np.uint8)
+    batch = BatchScores(offsets, scores)
     best_other_labelling(rows, batch, y, best, labels, is_possible)
     return labels, is_possible.astype(bool)
