@@ -405,12 +405,13 @@ class ItemTable:
         return Bag(matrix, [names[i] for i in order.tolist()])
 
     def _check(self, items: Items) -> None:
-        key = np.repeat(np.arange(len(self.names)), self.times)
         token, symbol = self._by_key.indices, self._by_key.data
-        is_same = (np.diff(key) == 0) & (np.diff(token) == 0)
-        twice = np.flatnonzero(is_same & (np.diff(symbol) != 0))
+        same = np.flatnonzero(token[1:] == token[:-1])
+        same = same[symbol[same] != symbol[same + 1]]
+        key, next_key = np.searchsorted(self._by_key.indptr, [same, same + 1], side="right") - 1
+        twice = np.flatnonzero(key == next_key)
         if len(twice):
-            sequence, position = locate(items.offsets, token[twice[0]])
+            sequence, position = locate(items.offsets, token[same[twice[0]]])
             name = self.names[key[twice[0]]]
             raise ValueError(
                 f"X, sequence {sequence}, position {position}: {name!r} has two values"
@@ -427,9 +428,8 @@ def _texts(items: Items) -> list[str]:
                 raise items.invalid(i, what, value)
     if items.kinds <= {str}:
         return items.values
-    if items.kinds <= {str, bool, int, float}:  # in two thirds of the time
-        return list(map(str, items.values))
-    return [value if isinstance(value, str) else str(value) for value in items.values]
+    # Comparing types comes first, as it takes half of the time of isinstance.
+    return [v if type(v) is str or isinstance(v, str) else str(v) for v in items.values]
 
 
 def join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:

@@ -6,6 +6,7 @@ Each is a function of a list of words, and of what :func:`marked` makes of them,
 import re
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import compress
 from unicodedata import category
 
 __all__ = ["CAPITALISATION", "SIMPLE", "Feature", "marked", "spelling_feature"]
@@ -114,17 +115,16 @@ def _ends_in(ending: str, word: str) -> bool:
 
 
 FLAGS: dict[str, Callable[[str], bool]] = {
-    "initial": lambda word: word[:1].isupper(),
-    "digit": lambda word: word[:1].isdigit(),
     "capital_or_digit": _capital_or_digit,
-    "capitals": str.isupper,
     "hyphen": lambda word: "-" in word,
     **{f"-{ending}": partial(_ends_in, ending) for ending in ENDINGS},
 }
 
 
-def _joined(flags: tuple[str, ...], word: str) -> str:
-    return "+".join(flag for flag in flags if FLAGS[flag](word)) or "none"
+@lru_cache
+def _capitalisation_of(*holds: bool) -> str:
+    """List the flags of CAPITALISATION that hold."""
+    return "+".join(compress(CAPITALISATION, holds)) or "none"
 
 
 # Of two endings in this list the longer one is found first.
@@ -139,7 +139,8 @@ def _simple(word: str) -> str:
 @lru_cache
 def _simple_of(has_capital_or_digit: bool, has_hyphen: bool, ending: str) -> str:
     """List the flags of all words that begin and end like this."""
-    return _joined(SIMPLE, "X" * has_capital_or_digit + "-" * has_hyphen + ending)
+    holds = has_capital_or_digit, has_hyphen, *map(ending.endswith, ENDINGS)
+    return "+".join(compress(SIMPLE, holds)) or "none"
 
 
 def _flag(name: str, words: Words, lower: Words) -> Words:
@@ -152,7 +153,9 @@ FEATURES: dict[str, Feature] = {
     "long_shape": lambda words, lower: [
         word.translate(_CLASSES)[:LONG_SHAPE_LENGTH] for word in words
     ],
-    "capitalisation": lambda words, lower: [_joined(CAPITALISATION, word) for word in words],
+    "capitalisation": lambda words, lower: [
+        _capitalisation_of(w[:1].isupper(), w.isupper(), w[:1].isdigit(), "-" in w) for w in words
+    ],
     "hyphen_part": lambda words, lower: [*map(_hyphen_part, lower)],
     "simple": lambda words, lower: [*map(_simple, words)],
     **{f"simple:{flag}": partial(_flag, flag) for flag in SIMPLE},

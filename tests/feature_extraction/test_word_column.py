@@ -4,11 +4,14 @@ import pickle
 import warnings
 from itertools import permutations
 
+import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.base.unwrap import tagger_of
+from sklearn_crcrf.data import symbols
+from sklearn_crcrf.data.feature_dicts import read_items
 from sklearn_crcrf.estimators.semi_markov import SegmentFeatures, SegmentGazetteer
 from sklearn_crcrf.feature_extraction import (
     FoundLabels,
@@ -72,6 +75,18 @@ def test_segments_are_the_same_for_every_order():
             X = transformer.fit_transform(as_dicts(keys), LABELS)
             found.append((type(transformer), X.names.tolist(), X.spans.last_tokens().tolist()))
     assert all(found[i] == found[i % 2] for i in range(len(found)))
+
+
+def test_segments_are_found_in_X_that_is_read_once(monkeypatch):
+    X, gazetteer = as_dicts(["bias", "tag", "word"]), SegmentGazetteer({"a": ["dog"]})
+    expected = gazetteer.fit(X).transform(X)
+    n_read = []
+    monkeypatch.setattr(symbols, "read_items", lambda *args: n_read.append(1) or read_items(*args))
+    found = gazetteer.fit_transform(X)
+    assert n_read == [1]
+    assert gazetteer.column_ == "word"
+    assert found.names.tolist() == expected.names.tolist()
+    np.testing.assert_array_equal(found.spans.last_tokens(), expected.spans.last_tokens())
 
 
 @pytest.mark.parametrize("kind", ["names", "chunks", "tags"])

@@ -10,7 +10,7 @@ from sklearn.utils import check_scalar
 
 from ...data.ragged import SequenceArray
 from ...data.sequences import as_sequences
-from ...data.symbols import symbolize
+from ...data.symbols import SymbolTable, symbolize
 from ...feature_extraction.word_column import HasWordColumn
 from ...utils.lines import lines_of
 from ...utils.names import check_several
@@ -66,7 +66,7 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
     Attributes
     ----------
     column_ : str or None
-        The column that holds the token; None if X is None or has strings.
+        The column that holds the token; None if that is not known, as X was None or strings.
     phrases_ : list of SpanSymbols
         The phrases of each list.
 
@@ -128,20 +128,35 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
         ValueError
             If a parameter is not valid.
         """
-        self._check_parameters()
-        self.phrases_ = [
-            SpanSymbols(sorted({phrase for phrase in self._read(name, phrases) if phrase}))
-            for name, phrases in self.lists.items()
-        ]
-        self.column_ = self.column if X is None else self._column_of(as_sequences(X).X)
+        self._read_lists()
+        self.column_ = self.column
+        if X is not None:
+            X = as_sequences(X).X
+            are_strings = isinstance(X.data, np.ndarray) and isinstance(next(iter(X.data), ""), str)
+            # Strings have one column, and need not be counted.
+            if self.column is None and not are_strings:
+                self.column_ = self._choose_column(X.with_data(symbolize(X)))
         return self
 
-    def _column_of(self, X: SequenceArray) -> str | None:
-        """The column of the tokens; strings, which need not be counted, have only one."""
-        are_strings = isinstance(X.data, np.ndarray) and isinstance(next(iter(X.data), None), str)
-        if self.column is not None or are_strings:
-            return self.column
-        return self._choose_column(X.with_data(symbolize(X)))
+    def fit_transform(self, X: Any, y: Any = None) -> SegmentedArray:
+        """Read the phrases of all lists, then find them in X, which is read only once.
+
+        Parameters
+        ----------
+        X : list of sequences of str or dict, SequenceArray, or DataFrame
+            The tokens.
+        y : ignored
+
+        Returns
+        -------
+        SegmentedArray
+            The sequences of X, with the features of their spans.
+        """
+        self._read_lists()
+        sequences = as_sequences(X).X
+        table = symbolize(sequences)
+        self.column_ = self._choose_column(sequences.with_data(table))
+        return self._found(sequences, table)
 
     def transform(self, X: Any) -> SegmentedArray:
         """Find the spans that are in the lists, or resemble their phrases.
@@ -163,7 +178,9 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
         """
         check_fitted(self)
         sequences = as_sequences(X).X
-        table = symbolize(sequences)
+        return self._found(sequences, symbolize(sequences))
+
+    def _found(self, sequences: SequenceArray, table: SymbolTable) -> SegmentedArray:
         j = self._place_of_column(table, sequences.lengths)
         symbols = [self._folded(symbol) for symbol in table.categories[j]]
         distinct = list(dict.fromkeys(symbols))
@@ -209,6 +226,13 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
 
     def _bins(self) -> Sequence[float]:
         return () if self.similarity == "exact" else self.bins
+
+    def _read_lists(self) -> None:
+        self._check_parameters()
+        self.phrases_ = [
+            SpanSymbols(sorted({phrase for phrase in self._read(name, phrases) if phrase}))
+            for name, phrases in self.lists.items()
+        ]
 
     def _folded(self, token: str) -> str:
         return token.lower() if self.ignore_case else token
