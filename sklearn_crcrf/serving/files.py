@@ -151,7 +151,8 @@ def read_content(
             raise ValueError(f"the file must have {first + size} bytes, but has {len(data)}")
         where = described["arrays"]
         budget.take(ARRAY * len(where))
-        arrays = {name: _part(data[first:], *place) for name, place in where.items()}
+        data = data[first:]
+        arrays = {name: _part(data, *place) for name, place in where.items()}
         _check_apart([(place, arrays[name].nbytes) for name, (_, _, place) in where.items()])
         return Content(dict(described["settings"]), arrays, budget)
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError):
@@ -159,16 +160,16 @@ def read_content(
 
 
 def _bytes_of(file: BinaryIO, mapped: bool | None) -> np.ndarray:
-    """All bytes of an open file; at the beginning of a page, as arrays must be aligned."""
+    """Map an open file, or read all of it; either begins at a multiple of 64, as arrays must."""
     size = file.seek(0, os.SEEK_END)
-    if size == 0:
-        return np.empty(0, dtype=np.uint8)
-    if mapped or (mapped is None and size > MAPPED_ABOVE):
+    if size and (mapped or (mapped is None and size > MAPPED_ABOVE)):
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
     file.seek(0)
-    pages = mmap.mmap(-1, size)
-    n_read = file.readinto(pages)  # type: ignore[attr-defined]  # all of it, or up to its end
-    return np.frombuffer(pages, np.uint8, n_read)
+    data = np.empty(size + ALIGNMENT, dtype=np.uint8)
+    data = data[-data.ctypes.data % ALIGNMENT :][:size]
+    n_read = file.readinto(data)  # type: ignore[attr-defined]  # all of it, or up to its end
+    data.flags.writeable = False
+    return data[:n_read]
 
 
 def _part(data: np.ndarray, dtype: str, shape: list[int], place: int) -> np.ndarray:
@@ -179,7 +180,7 @@ def _part(data: np.ndarray, dtype: str, shape: list[int], place: int) -> np.ndar
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
     if place + n_bytes > len(data):
         raise ValueError("the file ends within an array")
-    return data[place : place + n_bytes].view(dtype).reshape(shape)
+    return np.ndarray(shape, dtype, data, place)
 
 
 def _check_apart(places: list[tuple[int, int]]) -> None:

@@ -73,10 +73,9 @@ class Tagger:
     )
 
     def __init__(self, content: Content):
-        views = {name: array.view() for name, array in content.arrays.items()}
-        for array in views.values():
-            array.flags.writeable = False  # kernels follow its indices
-        content = content._replace(arrays=views)
+        content = content._replace(
+            arrays={name: _read_only(array) for name, array in content.arrays.items()}
+        )
         kind = content.setting("kind", str)
         labels = content.setting("labels", list)
         if kind not in KINDS or not labels:
@@ -85,11 +84,12 @@ class Tagger:
         transition = content.array("transition", "d", n, n)
         content.budget.take(COPIES * transition.nbytes)
         begin, end = (content.array(name, "d", n) for name in ("begin", "end"))
-        for name, scores in (("transition", transition), ("begin", begin), ("end", end)):
-            if not scores.max() < np.inf:
+        self._chain = transition, begin, end
+        largest = [scores.max() for scores in self._chain]
+        for name, score in zip(("transition", "begin", "end"), largest, strict=True):
+            if not score < np.inf:
                 raise ValueError(f"the {name} scores are not finite: weights are too large")
         self._content, self._labels = content, labels
-        self._chain = transition, begin, end
         columns = content.settings.get("training_columns")
         is_known = isinstance(columns, list) and all(
             c is None or isinstance(c, str) for c in columns
@@ -102,7 +102,7 @@ class Tagger:
         self._compiled, self._read = KINDS[kind](content, labels)
         self._runs = RunTables(content, n)
         tables = (part for *_, score, unseen in self._runs.tables for part in (score, unseen))
-        self._largest = max(part.max(initial=0.0) for part in (*self._chain, *tables))
+        self._largest = max(0.0, *largest, *(part.max(initial=0.0) for part in tables))
 
     def __reduce__(self):
         arrays = {name: np.array(array) for name, array in self._content.arrays.items()}
@@ -339,6 +339,14 @@ def _check(log_z: float) -> None:
         )
     if np.isneginf(log_z):
         raise ValueError("no path of the tokens is possible")
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """An array that cannot be written through; kernels follow its indices."""
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
 def load_tagger(
