@@ -209,7 +209,9 @@ def with_cores(text, sets):
     before, functions = (declared.sub("", part) for part in (before, functions))
     names += names_of(headers)
     defined = "".join(f"#define {name} OF_SET({name})\n" for name in names)
-    called = [name for name in names if re.search(rf"\b{name}\b", functions + after)]
+    # Comments name types of headers, too, which cannot be called.
+    words = set(re.findall(r"__pyx_\w+|\w+(?=\()", functions + after))
+    called = [name for name in names if name in words]
     core = "".join([*(f'#include "{name}"\n' for name in headers), *prototypes])
     core += "".join(match[0] for match in found)
     cores = [core_for(name, headers, core) for name in sets]

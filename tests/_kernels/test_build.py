@@ -69,6 +69,7 @@ static PyObject *__pyx_pw_total_of(PyObject *__pyx_self, PyObject *x) {
   /* function exit code */
 }
 
+/* Comments may name a type: vector_d. */
 static double __pyx_f_total(double const *__pyx_v_x, Py_ssize_t __pyx_v_n) {
   {
     product_d(__pyx_v_x, __pyx_v_n);
@@ -95,7 +96,7 @@ def test_each_set_has_a_core_and_what_parses_arguments_is_there_once(build):
     assert "#define product_d OF_SET(product_d)\n" in text
     # Outside the cores, a name stands for the function of the core in use.
     assert "{__pyx_pf_total_of_baseline, __pyx_pf_total_of_avx2, 0}" in text
-    assert "__pyx_f_total_of" not in text and "/*proto*/" not in text
+    assert "vector_d_of" not in text and "__pyx_f_total_of" not in text and "/*proto*/" not in text
 
 
 def test_one_set_alone_needs_no_choice(build):
