@@ -7,28 +7,39 @@ import pytest
 
 __all__ = ["for_each"]
 
+_tried = {}  # of each test that for_each made: the test of one case, and all its cases
+
 
 def for_each(names, values):
     """Try all values in one test, as ``pytest.mark.parametrize`` does in a test for each.
 
-    An exception is told with the values it was raised with.
+    A case that fails is reported as a subtest, and the cases after it are still tried. One that
+    passes is not: a subtest takes longer than many of the cases.
     """
     names = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
-    cases = [dict(zip(names, _parts(value, len(names)), strict=True)) for value in values]
+    given = [dict(zip(names, _parts(value, len(names)), strict=True)) for value in values]
 
     def decorate(test):
+        one, others = _tried.get(test, (test, [{}]))
+        cases = [case | other for case in given for other in others]
+        signature = inspect.signature(one)
+        left = {key: part for key, part in signature.parameters.items() if key not in cases[0]}
+        takes_request = "request" in left
+
         @functools.wraps(test)
-        def test_all(*args, **given):
+        def test_all(*args, request, **fixtures):
+            if takes_request:
+                fixtures["request"] = request
             for case in cases:
                 try:
-                    test(*args, **given, **case)
-                except BaseException as error:
-                    error.add_note(f"with {case}")
-                    raise
+                    one(*args, **fixtures, **case)
+                except BaseException:
+                    with request.getfixturevalue("subtests").test(**case):
+                        raise
 
-        signature = inspect.signature(test)
-        left = [part for name, part in signature.parameters.items() if name not in names]
-        test_all.__signature__ = signature.replace(parameters=left)
+        left.setdefault("request", inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY))
+        test_all.__signature__ = signature.replace(parameters=[*left.values()])
+        _tried[test_all] = one, cases
         return test_all
 
     return decorate
