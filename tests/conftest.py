@@ -20,6 +20,7 @@ sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 # How long an example takes says more about the machine than about the code.
@@ -33,6 +34,12 @@ def pytest_configure(config):
     # Numbers of epochs and of trees are chosen, here so that tests are fast.
     for reason in ("labels were still corrected", "the loss may still fall"):
         config.addinivalue_line("filterwarnings", f"ignore:training did not converge. {reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    # Tests have no examples in their docstrings, which pytest would look for in each.
+    return [found for found in (yield) if type(found) is pytest.Module]
 
 
 def pytest_collection_finish():

@@ -162,6 +162,9 @@ def test_rows_of_numbers_and_weights(in_parts):
     assert model.coef_.dtype == one.coef_.dtype == np.float32
     assert model.n_features_in_ == 3
     assert_allclose(model.coef_, one.coef_, rtol=1e-2, atol=1e-2)
+    mixed = [*X[:3], *(rows.astype(float) for rows in X[3:])]
+    model.fit(in_parts(mixed, cuts), in_parts(y, cuts))
+    assert model.coef_.dtype == np.float64
 
 
 @pytest.mark.parametrize(

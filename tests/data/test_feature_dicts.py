@@ -22,9 +22,9 @@ X, y = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}]], [["A", "B"], ["B"]]
 
 def nested(levels, n_copies=1):
     """A feature dict of so many levels, each of which holds the next one several times."""
-    token = {"w": "a"}
+    token, names = {"w": "a"}, [*map(str, range(n_copies))]
     for _ in range(levels - 1):
-        token = {str(k): token for k in range(n_copies)}
+        token = dict.fromkeys(names, token)
     return token
 
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from toy import make_corpus
 
-from sklearn_crcrf import CRF, MEMM, SequenceArray
+from sklearn_crcrf import CRF, MEMM, SequenceArray, explain
 from sklearn_crcrf.datasets import make_label_bias
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, Window
 from sklearn_crcrf.structures import Chain
@@ -169,6 +169,15 @@ def test_a_weight_is_a_number_of_copies():
     kept = [x for x, n in zip(X, weights, strict=True) if n]
     probability = np.vstack(weighted.predict_proba(kept))
     assert_allclose(probability, np.vstack(copied.predict_proba(kept)), atol=1e-5)
+
+
+def test_explanations_add_up_to_the_logarithm_of_the_probability():
+    memm = MEMM(boundaries=True).fit(X, y)
+    for x, labels in zip(X[:5], y[:5], strict=True):
+        paths, values = path_log_probabilities(memm, x)
+        path = tuple(np.searchsorted(memm.classes_, labels).tolist())
+        found = explain(memm, x, labels).contributions.value.sum()
+        assert_allclose(found, values[paths.index(path)])
 
 
 def test_training_in_parts_and_storing():

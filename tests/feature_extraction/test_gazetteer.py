@@ -35,6 +35,11 @@ def test_phrases_are_marked_as_if_one_looked_token_by_token(phrases, X):
     assert marks({"x": phrases}, X) == {"x": expected}
 
 
+def test_an_unknown_token_continues_no_phrase():
+    lists = {"x": ["a c", "b a"]}
+    assert marks(lists, [["b", "unknown"], ["b", "a"]]) == {"x": [None, None, "B", "I"]}
+
+
 @given(st.lists(st.integers(0, 4), max_size=30))
 def test_leftmost(lengths):
     expected, t = [], 0

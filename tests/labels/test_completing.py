@@ -31,6 +31,12 @@ def test_partial_labels_agree_with_predictions_where_they_can():
     assert is_known.tolist() == [True, False]
 
 
+def test_a_set_may_be_a_label_itself():
+    true, pred = sequences([frozenset("ab"), frozenset("ab")]), sequences([frozenset("ab"), "c"])
+    labels, _ = completed(true, pred)
+    assert labels.tolist() == [[frozenset("ab"), "a"]]
+
+
 def test_an_empty_set_is_named():
     with pytest.raises(ValueError, match=r"^y, sequence 1, position 0: the set of possible"):
         completed(sequences(["a"], [set()]), sequences(["a"], ["a"]))

@@ -22,7 +22,7 @@ from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.linear.parts import Survey, read_part
 from sklearn_crcrf.linear.sharded_batches import ShardedBatches
 from sklearn_crcrf.linear.shards import BatchShard
-from sklearn_crcrf.out_of_core import CorpusFolder, predict_to_file, write_corpus
+from sklearn_crcrf.out_of_core import CorpusFolder, predict_to_file, predictions, write_corpus
 from sklearn_crcrf.training.monitor import listening
 
 WINDOW = Window((-1, 0, 1))
@@ -164,7 +164,8 @@ def test_only_fit_takes_a_folder(folder):
             method(folder)
 
 
-def test_predictions_in_a_file(folder, text, tmp_path):
+def test_predictions_in_a_file(folder, text, tmp_path, monkeypatch):
+    monkeypatch.setattr(predictions, "CHUNK", 2)
     crf = CRF().fit(folder)
     predict_to_file(crf, CorpusFolder(folder.folder), tmp_path / "labels")
     written = (tmp_path / "labels").read_text().split("\n\n")[:-1]

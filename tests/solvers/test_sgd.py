@@ -99,3 +99,9 @@ def test_kinks_and_a_rate_that_is_too_large():
     assert result.fun < 1.01 * fun.loss(np.array([1.1]))
     assert (np.diff(losses) <= 0).all()
     assert_allclose(result.fun, fun.loss(result.x))
+
+
+def test_a_rate_that_is_too_large_is_halved():
+    fun = Squares(np.ones((8, 1)), 0.0)  # the rate 2.5 leads away from the minimum
+    result = sgd(fun, np.zeros(1), max_iter=20, rate=2.5, rng=np.random.RandomState(0))
+    assert_allclose(result.x, 1.0, atol=0.01)

@@ -127,6 +127,14 @@ def test_weights_may_be_as_huge_as_marginals_are_small(gap):
         assert_allclose(counts.state[which], np.subtract(*log_sums) / (2 * step), rtol=1e-5)
 
 
+def test_derivatives_are_proportional_to_weights_of_any_size():
+    offsets, scores = random_chain([3, 2], 3, 0.0, scale=5.0)
+    weight = np.random.default_rng(1).normal(size=scores.state.shape)
+    _, pullback = Chain(offsets).token_marginals(scores)
+    huge = pullback(1e307 * weight)
+    assert_close((values / 1e307 for values in huge), pullback(weight), rtol=1e-9)
+
+
 def test_no_path_is_possible():
     state = np.zeros((4, 2))
     state[1] = -np.inf

@@ -168,6 +168,15 @@ def test_suspicion_is_the_expected_number_of_wrong_labels():
     assert set(np.argsort(-values)[:2]) == {7, 23}
 
 
+def test_suspicion_follows_from_the_rule_of_bayes():
+    model = EmpiricalCRF().fit(X, Y)
+    ((_, found),) = suspicions(model, Pool(X[:1], Y[:1]), np.zeros(1, dtype=int))
+    (rows,), columns = model.predict_proba(X[:1]), np.searchsorted(model.classes_, Y[0])
+    p = rows[np.arange(len(columns)), columns]
+    wrong = 0.01 * (1 - p) / len(model.classes_)
+    np.testing.assert_allclose(found, [(wrong / (wrong + 0.99 * p)).sum()])
+
+
 def test_names_can_be_added(path):
     with Workbench(Pool(X), Log(path), SegmentMarks(["PER"])) as bench:
         with pytest.raises(ValueError, match="'LOC' is not among"):

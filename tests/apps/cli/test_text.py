@@ -120,6 +120,11 @@ def test_a_separator_is_remembered_if_it_was_given(trained, write, capsys):
     assert "one character other than a line end, got ''" in capsys.readouterr().err
 
 
+def test_no_separator_is_remembered_where_files_have_different_ones(trained):
+    model, _ = trained(A, "big O\n")
+    assert load_model(model).separator is None
+
+
 @pytest.mark.parametrize("options", [(), ("--out-of-core",)])
 def test_columns_that_change_say_what_to_type(options, trained):
     _, (status, _, err) = trained("New York\tC\nis O\n", options=options)

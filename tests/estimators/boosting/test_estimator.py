@@ -190,6 +190,12 @@ def test_validation_keeps_the_best_number_of_rounds():
     assert np.array_equal(np.vstack(again.predict_proba(X)), np.vstack(crf.predict_proba(X)))
 
 
+def test_the_loss_of_held_out_sequences_is_a_mean_over_their_weights():
+    crf = BoostedCRF(**FAST, validation_fraction=0.3, random_state=0)
+    crf.fit(X[:1] * 10, y[:1] * 10, np.full(10, 2.0))
+    assert_allclose(crf.validation_curve_, np.divide(crf.loss_curve_, 2.0 * 7))
+
+
 def test_subsamples_and_attributes_are_random():
     options = {**FAST, "subsample": 0.5, "max_features": 2}
     fits = [BoostedCRF(random_state=seed, **options).fit(X, y) for seed in (0, 0, 1)]

@@ -73,6 +73,15 @@ def test_fit_forgets_the_parts():
     assert np.array_equal(crf.fit(X, y).coef_, CRF().fit(X, y).coef_)
 
 
+def test_all_parts_share_the_penalty():
+    """Of many parts, the penalty is as small against the losses as in a fit to all of them."""
+    one = CRF(sigma=0.1).fit(X[:40], y[:40])
+    crf = CRF(sigma=0.1, random_state=0)
+    for _ in range(8):
+        crf.partial_fit(X[:40], y[:40])
+    assert np.linalg.norm(crf.coef_) > 2 * np.linalg.norm(one.coef_)
+
+
 def test_absolute_values_cannot_be_penalised():
     with pytest.raises(ValueError, match=r"c1=0\.1"):
         CRF(c1=0.1).partial_fit(X, y)

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf import EmpiricalCRF, GraphArray
+from sklearn_crcrf.counts.counts import Table
 from sklearn_crcrf.counts.triangles import PER_TRIANGLE, TRIANGLES, arranged
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.estimators.empirical.triangle_rates import exact_units
+from sklearn_crcrf.estimators.empirical.triangle_rates import TriangleRates, exact_units
 from sklearn_crcrf.labels import AtMost
 
 
@@ -105,6 +106,14 @@ def test_each_sample_by_itself():
     loopy = EmpiricalCRF(inference="loopy").fit(X, Y)
     assert_array_equal(exact_units(loopy._structure(mixed), 2), np.arange(7) == 4)
     assert_allclose(loopy.predict_proba(OTHERS[2:])[0], together[4], atol=1e-6)
+
+
+def test_the_rate_of_one_triangle():
+    counts = Table(np.zeros((1, 6), dtype=np.int32), np.array([PER_TRIANGLE], dtype=float))
+    rates = TriangleRates(counts, True, np.ones((1, 2, 2)), np.full(2, 0.5), 1.0)
+    # By their priors of one label, each of the three labels has the probability (1 + 0.5) / 2.
+    expected = np.log1p(1 / (10.0 * 0.75**3))
+    assert_allclose(rates.coef.toarray(), [[expected, *np.zeros(7)]])
 
 
 def test_counts_of_triangles():

@@ -43,6 +43,16 @@ def test_probabilities_are_zero_outside_of_the_candidates():
     assert 0 <= crf.candidates_.gold_outside < 0.1
 
 
+def test_a_threshold_that_is_found_leaves_four_candidates_of_each_token():
+    ids = np.random.default_rng(0).integers(8, size=(40, 6))
+    X = [[f"w{k}" for k in row] for row in ids]
+    ids[::7, 0] = (ids[::7, 0] + 1) % 8  # labels that the words make improbable
+    y = [[f"L{k}" for k in row] for row in ids]
+    crf = LatticeCRF(candidates=HMM(smoothing=1e-4), random_state=0).fit(X, y)
+    assert 1e-6 < crf.threshold_ < 1e-4
+    assert crf.candidates_.mean_number <= 4
+
+
 def test_all_labels_as_candidates_make_a_crf():
     """Without dropout and candidate scores, L-BFGS finds the optimum of a CRF with biases."""
     settings = {"candidate_scores": False, "dropout": 0.0, "solver": "lbfgs", "tol": 1e-9}
