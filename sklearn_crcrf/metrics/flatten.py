@@ -69,8 +69,10 @@ def are_equal(pair: Pair) -> np.ndarray:
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
         try:
             same = pair.true.data == pair.pred.data
-            if pair.pred.data.dtype == object and unusual_types(pair.pred.data):
-                set(pair.pred.data[~same].tolist())  # TypeError if a label is not hashable
+            if pair.pred.data.dtype == object:
+                wrong = pair.pred.data[~same]
+                if unusual_types(wrong):
+                    set(wrong.tolist())  # TypeError if a label is not hashable
             return same
         except ValueError:  # a numpy number compares with each entry of a tuple
             true, pred = pair.true.data.tolist(), pair.pred.data.tolist()

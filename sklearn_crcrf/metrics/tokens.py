@@ -299,11 +299,14 @@ def right_sequences(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weight of the samples without a wrong label, and of all that have a known label."""
     sample_of_token = np.repeat(np.arange(len(lengths)), lengths)
-    counts = lengths == 0
-    counts[slice(None) if pair.is_known.all() else sample_of_token[pair.is_known]] = True
-    right = counts.copy()
-    right[sample_of_token[~are_equal(pair) & pair.is_known]] = False
-    return weight[right].sum(), weight[counts].sum()
+    wrong, right, total = ~are_equal(pair), np.ones(len(lengths), dtype=bool), weight.sum()
+    if not pair.is_known.all():
+        wrong &= pair.is_known
+        right = lengths == 0
+        right[sample_of_token[pair.is_known]] = True
+        total = weight[right].sum()
+    right[sample_of_token[wrong]] = False
+    return weight[right].sum(), total
 
 
 def _mask(known: Any, pair: Pair) -> np.ndarray:
