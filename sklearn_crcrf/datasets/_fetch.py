@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 from sklearn.datasets import fetch_file, get_data_home
 
+from ..utils.replacing import replacing
 from ..utils.unpacking import read_text
 from ._conll_writer import write_conll
 
@@ -88,7 +89,8 @@ def _download(corpus: CorpusSource, cache: Path, *, n_retries: int, delay: float
     for part in corpus.parts.values():
         _verify(texts[part.filename], part, source=url)
     for filename, text in texts.items():
-        _write_atomically(cache / filename, gzip.compress(text.encode("utf-8"), mtime=0))
+        with replacing(cache / filename) as file:
+            file.write(gzip.compress(text.encode("utf-8"), mtime=0))
 
 
 def _convert(corpus: CorpusSource, part: Part, archive: ZipFile) -> str:
@@ -107,9 +109,3 @@ def _verify(text: str, part: Part, *, source: Any) -> None:
             f"differs from the expected {part.sha256}; the file may be damaged: delete it to "
             "fetch it again"
         )
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    os.replace(file.name, path)

@@ -144,14 +144,12 @@ class Progress:
             message=self.message,
         )
 
-    def _is_full(self) -> bool:
-        return len(self._losses) == self._losses.maxlen
-
     def _check(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
         self._losses.append(loss)
+        is_full = len(self._losses) == self._losses.maxlen
         if gradient is not None and _is_zero(gradient, x):
             self.stop(True, "the gradient is zero")
-        elif self._is_full() and self._losses[0] - loss <= self.tol * abs(loss):
+        elif is_full and self._losses[0] - loss <= self.tol * abs(loss):
             self.stop(True, "the objective fell by less than tol over the last iterations")
         elif self.nit >= self.max_iter:
             self.stop(False, f"the objective still fell after max_iter={self.max_iter} iterations")
