@@ -216,6 +216,19 @@ def test_declared_classes_stay():
         hmm.partial_fit([["a"]], [["J"]])
 
 
+def test_attributes_that_were_forgotten_are_unknown_again():
+    def dicts(*words):
+        return [{f"key{k}": word for k in range(40)} for word in words]
+
+    first, second = [dicts("the", "dog")], [dicts("a", "cat")]
+    hmm = HMM().fit(first, [["D", "N"]]).partial_fit(second, [["D", "N"]])
+    hmm.forget(second, [["D", "N"]])
+    new = [dicts("a", "dog"), dicts("cat")]
+    expected = HMM().fit(first, [["D", "N"]])
+    for ours, theirs in zip(hmm.predict_proba(new), expected.predict_proba(new), strict=True):
+        assert_allclose(ours, theirs)
+
+
 def test_only_what_was_counted_is_forgotten():
     hmm = HMM().fit(X, y)
     before = hmm.counts_

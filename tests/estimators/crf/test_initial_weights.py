@@ -18,7 +18,7 @@ from sklearn_crcrf import (
     StructuredPerceptron,
 )
 from sklearn_crcrf.datasets import make_addresses
-from sklearn_crcrf.feature_extraction import text_features
+from sklearn_crcrf.feature_extraction import TemplateFeatures, text_features
 from sklearn_crcrf.linear import Weights
 
 X, y = make_corpus(n_sequences=40)
@@ -87,6 +87,15 @@ def test_given_weights(parameters):
     crf = CRF(**parameters, init=weights_of(optimum), tol=1e-10)
     assert clone(crf).fit(X, y).n_iter_ <= 10
     assert_allclose(all_weights(start_of(crf, X, y)), all_weights(optimum))
+
+
+def test_given_weights_of_what_only_transitions_depend_on_are_left_out():
+    features = TemplateFeatures("U:%x[0,0]\nB:%x[0,0]").fit_transform([["a", "b"], ["b"]])
+    init = Weights(np.ones((3, 2)), np.ones((2, 2)), *np.zeros((2, 2)), np.ones((1, 2, 2)))
+    with pytest.warns(match="max_iter=0"):
+        crf = CRF(init=init, max_iter=0).fit(features, [["x", "y"], ["y"]])
+    assert crf.attribute_names_.tolist() == ["U=a", "U=b", "B=b"]
+    assert crf.coef_.tolist() == [[1, 1], [1, 1], [0, 0]]
 
 
 def test_given_weights_must_fit():

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,27 @@ def test_hashes_are_as_published_with_the_function():
 def test_strings_come_back(names):
     data = write_quarks(names)
     assert read_quarks(data + b"more", len(names), "names") == names
+
+
+def looked_up(data, name):
+    """The number of a string, which CRFsuite finds by its hash; None if it is not there."""
+    key = name.encode() + b"\0"
+    (hashed,) = hash_keys([key]).tolist()
+    table, n_places = np.frombuffer(data, "<u4", 2, 24 + 8 * (hashed % 256)).tolist()
+    place = (hashed >> 8) % n_places
+    while True:
+        found, link = np.frombuffer(data, "<u4", 2, table + 8 * place).tolist()
+        if link == 0:
+            return None
+        if found == hashed and data[link + 8 : link + 8 + len(key)] == key:
+            return int.from_bytes(data[link : link + 4], "little")
+        place = (place + 1) % n_places
+
+
+def test_strings_are_found_by_their_hashes():
+    names = [f"w{i}" for i in range(4000)]
+    data = write_quarks(names)
+    assert [looked_up(data, name) for name in names] == [*range(4000)]
 
 
 def test_null_characters_end_strings():
