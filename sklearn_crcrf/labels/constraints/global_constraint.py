@@ -69,7 +69,9 @@ class Samples(NamedTuple):
             If tokens have no parents, or the groups do not fit X.
         """
         if not isinstance(per, str):
-            return self.named_groups(per, name)
+            ids = group_ids(per, self.layout, name)
+            token = np.flatnonzero(ids >= 0)
+            return Groups.of(token, ids[token], self.offsets)
         if per == "sample":
             tokens = np.arange(self.n_tokens)
             return Groups.of(tokens, np.zeros_like(tokens), self.offsets)
@@ -80,12 +82,6 @@ class Samples(NamedTuple):
             )
         parent, child = self.links
         return Groups.of(child, parent, self.offsets)
-
-    def named_groups(self, names: Any, name: str) -> Groups:
-        """The groups that have these names, given in the layout of X."""
-        ids = group_ids(names, self.layout, name)
-        token = np.flatnonzero(ids >= 0)
-        return Groups.of(token, ids[token], self.offsets)
 
 
 @dataclass(frozen=True)

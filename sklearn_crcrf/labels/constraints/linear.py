@@ -1,6 +1,5 @@
 """Constraints on sums over the labels of groups: numbers of labels, and any linear sums."""
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -82,6 +81,8 @@ class _Count(GlobalConstraint):
     labels: list
     k: int
     per: Any
+    # Whether k is the least, and the greatest number of tokens.
+    _is_least = _is_most = True
 
     def __init__(self, labels: Any, k: int, per: Any = "sample"):
         if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
@@ -98,12 +99,9 @@ class _Count(GlobalConstraint):
         label = label_ids(self.labels, samples.classes, name)
         ones = np.broadcast_to(1.0, (len(label), samples.n_tokens))
         groups = samples.groups(self.per, f"{name}.per")
-        bounds = self._bounds()
-        return _BoundSum(groups, samples.offsets, label, ones, *bounds, len(samples.classes))
-
-    @abstractmethod
-    def _bounds(self) -> tuple[float, float]:
-        """The least and the greatest number of tokens."""
+        lower = self.k if self._is_least else -np.inf
+        upper = self.k if self._is_most else np.inf
+        return _BoundSum(groups, samples.offsets, label, ones, lower, upper, len(samples.classes))
 
 
 @documented
@@ -133,8 +131,7 @@ class AtMost(_Count):
     [['D', 'N', 'V']]
     """
 
-    def _bounds(self) -> tuple[float, float]:
-        return -np.inf, self.k
+    _is_least = False
 
 
 @documented
@@ -164,8 +161,7 @@ class AtLeast(_Count):
     [['N', 'V']]
     """
 
-    def _bounds(self) -> tuple[float, float]:
-        return self.k, np.inf
+    _is_most = False
 
 
 @documented
@@ -192,9 +188,6 @@ class Exactly(_Count):
     >>> crf.predict([["the", "dog"]], subject_to=[Exactly(["N", "V"], 2)]).tolist()
     [['N', 'V']]
     """
-
-    def _bounds(self) -> tuple[float, float]:
-        return self.k, self.k
 
 
 @documented
