@@ -281,7 +281,7 @@ def test_each_weight_is_penalised_once(edge_data, options):
 def test_training_goes_on(edge_data):
     X, y = make_graphs(edge_data)
     crf = GraphCRF(random_state=0, sigma=0.3)
-    for _ in range(20):
+    for _ in range(10):
         crf.partial_fit(X, y)
     assert crf.edge_coef_.any() or edge_data is None
     assert crf.score(X, y) > GraphCRF(sigma=3.0).fit(X, y).score(X, y) - 0.1

@@ -78,7 +78,7 @@ def test_conjunctions_of_three():
 
 @pytest.mark.parametrize("candidates", ["attributes", "conjunctions"])
 def test_grafting_finds_the_minimum_of_owlqn(candidates):
-    X, y = xor(60, 3) if candidates == "conjunctions" else addresses(20)
+    X, y = xor(60, 3) if candidates == "conjunctions" else addresses(10)
     crf = CRF(c1=0.5, sigma=3.0, tol=1e-9)
     options = {"candidates": candidates, "max_order": 2, "max_proba": 1.0, "round_iter": 1000}
     grafted = FeatureInduction(crf, criterion="gradient", min_gain=0.0, n_rounds=12, **options)
