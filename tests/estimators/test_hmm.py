@@ -218,13 +218,13 @@ def test_declared_classes_stay():
 
 def test_attributes_that_were_forgotten_are_unknown_again():
     def dicts(*words):
-        return [{f"key{k}": word for k in range(40)} for word in words]
+        return [{"word": word, **{f"{word}{k}": "x" for k in range(20)}} for word in words]
 
-    first, second = [dicts("the", "dog")], [dicts("a", "cat")]
-    hmm = HMM().fit(first, [["D", "N"]]).partial_fit(second, [["D", "N"]])
+    first, second = [dicts("the", "dog", "barks")], [dicts("a", "cat")]
+    hmm = HMM().fit(first, [["D", "N", "N"]]).partial_fit(second, [["D", "N"]])
     hmm.forget(second, [["D", "N"]])
     new = [dicts("a", "dog"), dicts("cat")]
-    expected = HMM().fit(first, [["D", "N"]])
+    expected = HMM().fit(first, [["D", "N", "N"]])
     for ours, theirs in zip(hmm.predict_proba(new), expected.predict_proba(new), strict=True):
         assert_allclose(ours, theirs)
 

@@ -36,7 +36,7 @@ def test_phrases_are_marked_as_if_one_looked_token_by_token(phrases, X):
 
 
 def test_an_unknown_token_continues_no_phrase():
-    lists = {"x": ["a c", "b a"]}
+    lists = {"x": ["a b", "b a"]}
     assert marks(lists, [["b", "unknown"], ["b", "a"]]) == {"x": [None, None, "B", "I"]}
 
 
