@@ -8,8 +8,8 @@ from _common import cpu_seconds
 from _features import encode
 from _training import problem_of
 
-from sklearn_crcrf.estimators.crf.problem import Problem
 from sklearn_crcrf.linear.factoring import factor
+from sklearn_crcrf.linear.problem import Problem
 from sklearn_crcrf.structures import Scores
 
 COLUMNS = ["what", "CPU ms", "rate", "limit", "share of it"]
@@ -70,7 +70,7 @@ def product_of_matrices(dtype: str) -> Kernel:
 
 def scores_kernel(problem: Problem) -> Kernel:
     """For every entry, factored, its value, its column and a row of weights are read."""
-    X, design = problem.corpus.X, problem.objective().design
+    X, design = problem.corpus.X, problem.shard().design
     W = design.weights(np.full(design.n_weights, 0.01, dtype=X.dtype))
     chunks = [chunk for block in problem.corpus.chunks(problem.n_labels) for chunk in block]
     single, groups, _ = factor(X)
@@ -84,7 +84,7 @@ def scores_kernel(problem: Problem) -> Kernel:
 
 def gradient_kernel(problem: Problem) -> Kernel:
     """As for the scores, with a row of D; the rows of the gradient are read and written."""
-    X, design = problem.corpus.X, problem.objective().design
+    X, design = problem.corpus.X, problem.shard().design
     D = np.full((X.shape[0], problem.n_labels), 0.01, dtype=X.dtype)
     out = design.derivatives(np.zeros(design.n_weights, dtype=X.dtype))
     bounds = [(block[0].start, block[-1].stop) for block in problem.corpus.chunks(problem.n_labels)]

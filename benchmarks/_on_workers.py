@@ -21,8 +21,8 @@ from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.dask.counting import Packed
 from sklearn_crcrf.dask.shards import DaskShards
 from sklearn_crcrf.datasets import read_conll
+from sklearn_crcrf.linear.objective import Objective, Shard, here
 from sklearn_crcrf.linear.parts import Survey, read_part
-from sklearn_crcrf.linear.shards import Shard, ShardedObjective
 from sklearn_crcrf.out_of_core import CorpusFolder
 
 __all__ = ["Evaluation", "PartsApart", "count_apart", "evaluate_on_workers"]
@@ -85,7 +85,7 @@ def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluat
         parts = [(pair[0], pair[1], None) for pair in pairs]
         shards = DaskShards(parts, READER, client, None, **options)
         w = np.zeros(shards.shape.terms().n_weights, dtype=np.float32)
-        objective = shards.objective(log_loss, 1.0, 1)
+        objective = Objective(shards.evaluation(log_loss, 1), sigma=1.0)
         expected = objective(w)
         *used, alone = cpu_of_evaluations(client, objective, w, max(1, n_evaluations // ROUNDS))
     apart = [read_piece(corpus, number, N_WORKERS) for number in range(N_WORKERS)]
@@ -97,7 +97,7 @@ def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluat
 
 
 def cpu_of_evaluations(
-    client: Client, objective: ShardedObjective, w: np.ndarray, n_evaluations: int
+    client: Client, objective: Objective, w: np.ndarray, n_evaluations: int
 ) -> list[float]:
     """CPU seconds of this process, of each worker, and of all workers without any message.
 
@@ -136,14 +136,10 @@ def evaluate_here(
     """CPU seconds of an evaluation in this process; its value, and the bytes that would travel."""
     read = [read_part(READER, X, y) for X, y in parts]
     shape = Survey.unite(map(Survey.of, read)).shape(**options)
-    shards = [Shard.of(part, shape, log_loss) for part in read]
-    objective = ShardedObjective(
-        [shard.columns for shard in shards],
-        sigma=1.0,
-        evaluate=lambda own_weights: map(Shard.evaluate, shards, own_weights),
-    )
+    shards = [shape.shard(part, log_loss) for part in read]
+    objective = Objective(here(shards, 1), sigma=1.0)
     seconds, value = cpu_seconds(lambda: objective(w), n_evaluations)
-    return seconds, value, 2 * w.itemsize * sum(shard.n_weights for shard in shards)
+    return seconds, value, 2 * w.itemsize * sum(shard.terms.n_weights for shard in shards)
 
 
 def cpu_of(client: Client, work: Callable[[], Any]) -> tuple[np.ndarray, float]:

@@ -12,9 +12,9 @@ from scipy.optimize import OptimizeResult
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.estimators.crf.features import FEATURES
-from sklearn_crcrf.estimators.crf.problem import Problem
 from sklearn_crcrf.labels.constraints import forbidden_scores
 from sklearn_crcrf.linear import Corpus, numbered, state_scores
+from sklearn_crcrf.linear.problem import Problem
 from sklearn_crcrf.solvers import lbfgs, sgd
 from sklearn_crcrf.structures import Chain, Scores
 

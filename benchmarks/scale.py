@@ -20,8 +20,8 @@ from sklearn_crcrf import CRF, EmpiricalCRF, StructuredPerceptron, Window
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.datasets import read_conll, write_conll
 from sklearn_crcrf.linear.folder_shards import FolderShards
+from sklearn_crcrf.linear.objective import Objective, Shard, elsewhere, here
 from sklearn_crcrf.linear.parts import Survey, read_part
-from sklearn_crcrf.linear.shards import Shard, ShardedObjective
 from sklearn_crcrf.out_of_core import CorpusFolder, write_corpus
 from sklearn_crcrf.solvers import lbfgs
 from sklearn_crcrf.training.monitor import Step, listening
@@ -152,7 +152,7 @@ def train_out_of_core(corpus: Path, least: int, n_iterations: int) -> Training:
     start = time.process_time()
     reader = CRF(dtype="float32")
     with FolderShards(CorpusFolder(corpus), reader, min_freq=least) as shards:
-        objective = shards.objective(log_loss, 1.0, 1)
+        objective = Objective(shards.evaluation(log_loss, 1), sigma=1.0)
         return trained(objective, shards.shape.terms().n_weights, n_iterations, start)
 
 
@@ -163,13 +163,9 @@ def train_in_memory(corpus: Path, least: int, n_iterations: int) -> Training:
     X, y = (np.concatenate(sequences) for sequences in zip(*parts, strict=True))
     part = read_part(CRF(dtype="float32"), X, y)
     shape = Survey.of(part).shape(min_freq=least)
-    shard = Shard.of(part, shape, log_loss)
-
-    def evaluate(own_weights: Iterator[np.ndarray]) -> list[tuple[float, np.ndarray]]:
-        return [shard.evaluate(own) for own in own_weights]
-
-    objective = ShardedObjective([shard.columns], sigma=1.0, evaluate=evaluate)
-    return trained(objective, shard.n_weights, n_iterations, start)
+    shard = shape.shard(part, log_loss)
+    objective = Objective(here([shard], 1), sigma=1.0)
+    return trained(objective, shard.terms.n_weights, n_iterations, start)
 
 
 def trained(objective: Callable, n_weights: int, n_iterations: int, start: float) -> Training:
@@ -238,19 +234,19 @@ def shard_rows(args: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
             cuts = np.linspace(0, len(X), n_parts + 1).astype(int)
             parts = [read_part(crf, X[a:b], y[a:b]) for a, b in pairwise(cuts)]
             shape = Survey.unite(map(Survey.of, parts)).shape(features=features)
-            shards = [Shard.of(part, shape, log_loss) for part in parts]
-            objective = ShardedObjective(
+            shards = [shape.shard(part, log_loss) for part in parts]
+            add_parts = elsewhere(
                 [shard.columns for shard in shards],
-                sigma=1.0,
-                evaluate=lambda own, shards=shards: map(Shard.evaluate, shards, own),
+                lambda own, shards=shards: map(Shard.evaluate, shards, own),
             )
+            objective = Objective(add_parts, sigma=1.0)
             w = np.random.default_rng(0).normal(size=shape.terms().n_weights)
             seconds, (loss, gradient) = cpu_seconds(lambda of=objective, w=w: of(w), 3)
             results.append((loss, gradient, seconds))
             loss, gradient, seconds = results[0]
             apart = abs(results[-1][0] / loss - 1)
             far = np.abs(results[-1][1] - gradient).max() / np.abs(gradient).max()
-            sent = np.mean([shard.n_weights for shard in shards]) / len(w)
+            sent = np.mean([shard.terms.n_weights for shard in shards]) / len(w)
             yield [
                 features,
                 str(n_parts),

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..linear.parts import OwnColumns
-from ..linear.shards import Shard
+from ..linear.columns import OwnColumns
+from ..linear.objective import Shard
 from .computing import Calls, call
 
 __all__ = ["GradientTree", "Types"]

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..criteria import Criterion
 from ..estimators.crf import CRF
-from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
-from ..linear.shards import Shard, ShardedObjective
+from ..linear.columns import OwnColumns
+from ..linear.objective import AddParts, Shard, elsewhere
+from ..linear.parts import ModelShape, Part, Survey, read_part
 from .computing import compute, persist, persist_evenly, task, tree
 from .gradients import GradientTree, Types
 from .parts import concrete, has_tokens, naming_part
@@ -18,7 +19,7 @@ __all__ = ["DaskShards"]
 
 
 class DaskShards:
-    """Makes the objectives of one model from data in parts, which stays on the workers.
+    """Makes the shards of one model from data in parts, which stays on the workers.
 
     Parameters
     ----------
@@ -35,10 +36,6 @@ class DaskShards:
     Attributes
     ----------
     shape : ModelShape
-    weight : float
-        The sum of the weights of all sequences.
-    dtype : dtype
-        The type of the weights.
     """
 
     def __init__(
@@ -51,29 +48,20 @@ class DaskShards:
         if survey is None:
             raise ValueError("X has no tokens: at least one sequence must not be empty")
         self.shape: ModelShape = survey.shape(**shape)
-        self.weight = survey.weight
-        described = compute([task(_described, part) for part in self._parts], client)
-        numbers = [number for number, found in enumerate(described) if found is not None]
-        self._parts = [self._parts[number] for number in numbers]
-        self._numbers = numbers
-        self.dtype = np.result_type(*(described[number][0] for number in numbers))
-        self._fitted: dict[str, Any] = described[numbers[0]][1]
 
-    def set_fitted(self, estimator: Any) -> None:
-        """Set what a classifier learns of the data besides weights."""
-        self.shape.set_fitted(estimator, self._fitted)
-
-    def objective(self, criterion: Criterion, sigma: float, n_threads: int) -> ShardedObjective:
-        """The objective over all sequences."""
+    def evaluation(self, criterion: Criterion, n_threads: int) -> AddParts:
+        """How an objective evaluates the shards."""
         # As bytes, so that the scheduler does not unpack it; it travels once to each worker.
         shape = task(pickle.loads, pickle.dumps(self.shape, protocol=5))
-        pairs = zip(self._numbers, self._parts, strict=True)
-        made = [task(_shard, number, part, shape, criterion, self.dtype) for number, part in pairs]
+        parts = enumerate(self._parts)
+        made = [task(_shard, number, part, shape, criterion) for number, part in parts]
         shards = persist(made, self._client)
         columns = compute([task(_columns, shard) for shard in shards], self._client)
-        types = Types(self.dtype, np.dtype(self._wire_dtype or self.dtype))
+        there = [number for number, own in enumerate(columns) if own is not None]
+        shards, columns = ([of_all[number] for number in there] for of_all in (shards, columns))
+        types = Types(self.shape.dtype, np.dtype(self._wire_dtype or self.shape.dtype))
         gradients = GradientTree(shards, columns, n_threads, types, self._client)
-        return ShardedObjective(gradients.columns, sigma=sigma, evaluate=gradients)
+        return elsewhere(gradients.columns, gradients)
 
 
 def _read(local: CRF, number: int, X: Any, y: Any, sample_weight: Any) -> Part | None:
@@ -96,17 +84,12 @@ def _unite(surveys: list[Survey | None]) -> Survey | None:
     return Survey.unite(there) if there else None
 
 
-def _described(part: Part | None) -> tuple[np.dtype, dict[str, Any]] | None:
-    """The type of the attributes of a part, and what validation found in its X."""
-    return None if part is None else (part.corpus.X.dtype, part.fitted)
-
-
-def _shard(
-    number: int, part: Part, shape: ModelShape, criterion: Criterion, dtype: np.dtype
-) -> Shard:
+def _shard(number: int, part: Part | None, shape: ModelShape, criterion: Criterion) -> Shard | None:
+    if part is None:
+        return None
     with naming_part(number):
-        return Shard.of(part, shape, criterion, dtype)
+        return shape.shard(part, criterion, shape.dtype)
 
 
-def _columns(shard: Shard) -> OwnColumns:
-    return shard.columns
+def _columns(shard: Shard | None) -> OwnColumns | None:
+    return None if shard is None else shard.columns

@@ -17,7 +17,7 @@ from .duplicate_columns import DuplicateColumns, find_duplicates
 from .edge_data import EdgeEncoder
 from .examples import Coefficients, Differences, Examples
 from .link_tables import different_rows
-from .objective import Objective
+from .objective import Objective, Shard
 from .single_weights import observed_pairs
 from .terms import Term, Transition, numbered
 from .transition_feature import TransitionFeature, TransitionTables, edge_columns, without_columns
@@ -37,6 +37,7 @@ __all__ = [
     "NamedWeights",
     "Objective",
     "ObservedDesign",
+    "Shard",
     "SparseDesign",
     "Term",
     "Terms",

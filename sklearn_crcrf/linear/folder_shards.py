@@ -3,20 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from ..criteria import Criterion
 from ..out_of_core import CorpusFolder
-from .parts import ModelShape, OwnColumns, Part, Survey, read_part
-from .sharded_batches import ShardedBatches
-from .shards import BatchShard, Shard, ShardedObjective, own_corpus
+from .objective import AddParts, Shard, here
+from .parts import ModelShape, Part, Survey, read_part
 from .spool import Spool
 
 __all__ = ["FolderShards"]
 
 
 class FolderShards:
-    """Makes the objectives of one model from a corpus folder.
+    """Makes the shards of one model from a corpus folder.
 
     The shards are made when they are first asked for, and kept in files that vanish at the end of
     this context.
@@ -33,20 +30,13 @@ class FolderShards:
     Attributes
     ----------
     shape : ModelShape
-    weight : float
-        The sum of the weights of all sequences.
-    dtype : dtype
-        The type of the weights.
     """
 
     def __init__(self, corpus: CorpusFolder, estimator: Any, **shape: Any):
         self._corpus, self._estimator = corpus, estimator
         self._spools: dict[str, Spool] = {}
-        self._fitted: dict[str, Any] = {}
-        self.dtype = np.dtype(float)
-        survey = Survey.unite(self._survey(part) for part in self._parts("reading"))
+        survey = Survey.unite(Survey.of(part) for part in self._parts("reading"))
         self.shape: ModelShape = survey.shape(**shape)
-        self.weight = survey.weight
 
     def __enter__(self) -> Self:
         return self
@@ -55,42 +45,21 @@ class FolderShards:
         for spool in self._spools.values():
             spool.close()
 
-    def set_fitted(self, estimator: Any) -> None:
-        """Set what a classifier learns of the data besides weights."""
-        self.shape.set_fitted(estimator, self._fitted)
+    def evaluation(self, criterion: Criterion, n_threads: int) -> AddParts:
+        """How an objective evaluates the shards."""
+        return here(self.shards(criterion), n_threads)
 
-    def objective(self, criterion: Criterion, sigma: float, n_threads: int) -> ShardedObjective:
-        """The objective over all sequences."""
-        shards = self._shards(Shard, criterion)
+    def shards(self, criterion: Criterion, in_batches: bool = False) -> Sequence[Shard]:
+        """The shards, each of which is read whenever it is asked for."""
 
-        def evaluate(own_weights: Iterator[np.ndarray]) -> Iterator[tuple[float, np.ndarray]]:
-            for shard, own in zip(shards, own_weights, strict=True):
-                yield shard.evaluate(own, n_threads)
+        def make(part: Part) -> Shard:
+            return self.shape.shard(part, criterion, self.shape.dtype, in_batches)
 
-        return ShardedObjective(_Columns(shards), sigma=sigma, evaluate=evaluate)
-
-    def batches(self, criterion: Criterion, sigma: float, batch_size: int) -> ShardedBatches:
-        """The objective for stochastic descent."""
-        shards = self._shards(BatchShard, criterion)
-        return ShardedBatches(
-            shards,
-            [shard.sizes(batch_size) for shard in shards],
-            n_node_weights=self.shape.terms().n_node_weights,
-            precision=sigma**-2.0,
-            batch_size=batch_size,
-        )
+        return _Stored(self._spool("batches" if in_batches else "shards", make), criterion)
 
     def corpora(self) -> Spool:
         """The corpus of each shard, an OwnCorpus."""
-        return self._spool("corpora", lambda part: own_corpus(part, self.shape, self.dtype))
-
-    def _shards(self, kind: type[Shard], criterion: Criterion) -> "_Stored":
-        """All shards of a kind."""
-
-        def make(part: Part) -> Shard:
-            return kind.of(part, self.shape, criterion, self.dtype)
-
-        return _Stored(self._spool(kind.__name__, make), criterion)
+        return self._spool("corpora", lambda part: self.shape.own_corpus(part, self.shape.dtype))
 
     def _spool(self, name: str, make: Callable[[Part], Any]) -> Spool:
         """What is made of each part, once."""
@@ -108,12 +77,8 @@ class FolderShards:
             except ValueError as error:
                 raise ValueError(f"part {number} of the corpus: {error}") from error
 
-    def _survey(self, part: Part) -> Survey:
-        self._fitted, self.dtype = part.fitted, part.corpus.X.dtype
-        return Survey.of(part)
 
-
-class _Stored(Sequence[Any]):
+class _Stored(Sequence[Shard]):
     """The shards in a spool, read whenever they are asked for."""
 
     def __init__(self, spool: Spool, criterion: Criterion):
@@ -124,13 +89,3 @@ class _Stored(Sequence[Any]):
 
     def __getitem__(self, number: Any) -> Any:
         return self._spool[number].with_criterion(self._criterion)
-
-
-class _Columns:
-    """Where the weights of each shard stand."""
-
-    def __init__(self, shards: _Stored):
-        self._shards = shards
-
-    def __iter__(self) -> Iterator[OwnColumns]:
-        return (shard.columns for shard in self._shards)

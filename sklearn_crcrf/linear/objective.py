@@ -1,8 +1,21 @@
-"""The training objective of linear models of sequences: criterion plus Gaussian penalty."""
+"""The training objective: a sum over shards of the training data, plus a Gaussian penalty.
 
+A fit in memory has one shard, which has all weights. Data in parts become shards in two passes. The
+first pass surveys all parts and unites what they have; the second makes each shard, with the shape
+of the model of all parts:
+
+    survey = Survey.unite(Survey.of(part) for part in parts)
+    shape = survey.shape(features="observed")
+    shards = [shape.shard(part, criterion) for part in parts]
+
+Such a shard can be made and evaluated in any process: it is sent its own weights, and sends back
+the loss and as many derivatives.
+"""
+
+import pickle
 from collections import deque
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,63 +25,63 @@ from .._kernels.threads import Started, Threads, my_threads
 from ..criteria import Criterion
 from ..structures import ScoreGradient, Scores
 from ..utils.memory import retain_freed_memory
-from .corpus import Chunk
+from .columns import OwnColumns
+from .corpus import Chunk, Corpus
 from .weight_vector import Terms, TermWeights
 
-__all__ = ["Objective"]
+__all__ = ["Objective", "Shard", "elsewhere", "here"]
 
 # Number of weights whose penalty is computed as one task.
 PIECE = 2**18
 
+AddParts = Callable[[np.ndarray, np.ndarray], Iterable[float]]
+Evaluate = Callable[[Iterator[np.ndarray]], Iterable[tuple[float, np.ndarray]]]
+
 
 class Objective:
-    """Weighted sum of the losses of all units, plus ``||w||^2 / (2 sigma^2)``.
+    r"""The sum of the losses of all shards, plus :math:`\lVert w \rVert^2 / (2 \sigma^2)` once.
 
-    The losses are added in the same order for any number of threads. A criterion whose loss is not
-    a sum over units (``is_sum`` is False) returns a row of numbers for each unit instead, and
-    combines the weighted sums of the rows.
+    Losses and gradients are added in the order of the shards, so the result has the same bits
+    wherever and in which order the shards are evaluated.
 
     Parameters
     ----------
-    design : FactoredDesign, SparseDesign, ObservedDesign or DenseDesign
-        The attributes of the tokens, in the order and the blocks of the chunks.
-    terms : Terms
-        The weights of the design come first.
-    blocks : list of lists of Chunk
-        The chunks of each block.
-    criterion : Criterion
+    add_parts : callable
+        Takes the weights and the derivatives of the penalty, adds the derivatives of the loss of
+        each shard, and yields the losses in order: what :func:`here` or :func:`elsewhere` returns.
     sigma : float
         Standard deviation of the Gaussian prior of each weight; inf for none.
-    n_threads : int
+    n_threads : int, optional
+        The threads that share the computation of the penalty; by default it is one sum.
 
     Attributes
     ----------
-    chunks : list of Chunk
     precision : float
         ``1 / sigma ** 2``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.criteria import log_loss
+    >>> from sklearn_crcrf.linear.objective import Objective, Shard, elsewhere
+    >>> from sklearn_crcrf.linear.parts import Survey, read_part
+    >>> from sklearn_crcrf.solvers import lbfgs
+    >>> parts = [read_part(CRF(), [["a", "b"]], [["X", "Y"]]), read_part(CRF(), [["b"]], [["Y"]])]
+    >>> shape = Survey.unite(map(Survey.of, parts)).shape()
+    >>> shards = [shape.shard(part, log_loss) for part in parts]
+    >>> add_parts = elsewhere(
+    ...     [shard.columns for shard in shards],
+    ...     lambda own_weights: map(Shard.evaluate, shards, own_weights),
+    ... )
+    >>> objective = Objective(add_parts, sigma=1.0)
+    >>> lbfgs(objective, np.zeros(shape.terms().n_weights)).x.round(2)[:4]
+    array([ 0.27, -0.27, -0.49,  0.49])
     """
 
-    def __init__(
-        self,
-        design: Any,
-        terms: Terms,
-        blocks: Sequence[Sequence[Chunk]],
-        criterion: Criterion,
-        *,
-        sigma: float,
-        n_threads: int,
-    ):
-        self.design, self.terms, self.precision = design, terms, sigma**-2.0
-        self.chunks = [chunk for block in blocks for chunk in block]
-        self._blocks, self._criterion = blocks, criterion
-        self._n_threads = n_threads
-        retain_freed_memory()
-        largest = max(block[-1].stop - block[0].start for block in blocks)
-        # While some threads add the gradient of one block, others begin with the next block.
-        self._n_ahead = 1 if n_threads > 1 else 0
-        n_buffers = 2 * self._n_ahead + 1
-        self._scores = np.empty((n_buffers, largest, terms.n_labels), dtype=design.dtype)
-        self._gradient = np.empty(terms.n_weights, dtype=design.dtype)
+    def __init__(self, add_parts: AddParts, *, sigma: float, n_threads: int | None = None):
+        self._add_parts, self.precision, self._n_threads = add_parts, sigma**-2.0, n_threads
+        self._gradient = np.empty(0)
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its gradient, in an array that the next call overwrites.
@@ -82,20 +95,167 @@ class Objective:
         loss : float
         gradient : ndarray of shape (n_weights,)
         """
-        gradient = self._gradient
+        if self._gradient.shape != w.shape:
+            self._gradient = np.empty_like(w)
+        loss = self._penalty(w)
+        for of_shard in self._add_parts(w, self._gradient):
+            loss += of_shard
+        return loss, self._gradient
+
+    def _penalty(self, w: np.ndarray) -> float:
+        """The penalty; its derivatives are written to the gradient."""
+        if self._n_threads is None:
+            return gaussian_penalty(w, self.precision, self._gradient)
 
         def penalise(start: int) -> float:
             piece = slice(start, start + PIECE)
-            return gaussian_penalty(w[piece], self.precision, gradient[piece])
+            return gaussian_penalty(w[piece], self.precision, self._gradient[piece])
 
         with my_threads(self._n_threads) as threads:
-            penalties = threads.start(penalise, range(0, len(w), PIECE))
+            return sum(threads.map(penalise, range(0, len(w), PIECE)))
+
+
+def here(shards: Iterable["Shard"], n_threads: int) -> AddParts:
+    """Evaluate shards in this process, one after another, with all threads on each.
+
+    Parameters
+    ----------
+    shards : iterable of Shard
+        Is gone through at each evaluation.
+    n_threads : int
+    """
+
+    def add_parts(w: np.ndarray, gradient: np.ndarray) -> Iterator[float]:
+        return (shard.add(w, gradient, n_threads) for shard in shards)
+
+    return add_parts
+
+
+def elsewhere(columns: Iterable[OwnColumns], evaluate: Evaluate) -> AddParts:
+    """Let an engine evaluate shards.
+
+    Parameters
+    ----------
+    columns : iterable of OwnColumns
+        Of the shards, in their order; is gone through several times.
+    evaluate : callable
+        Takes an iterator of the own weights of each shard, and returns or yields what
+        :meth:`Shard.evaluate` returns for each, in the same order.
+    """
+
+    def add_parts(w: np.ndarray, gradient: np.ndarray) -> Iterator[float]:
+        results = evaluate(own.take(w) for own in columns)
+        for own, (loss, derivatives) in zip(columns, results, strict=True):
+            own.add(derivatives, gradient)
+            yield loss
+
+    return add_parts
+
+
+class Shard:
+    """A part of the training data, and its own part of the loss and the gradient.
+
+    The losses are added in the same order for any number of threads. A criterion whose loss is not
+    a sum over units (``is_sum`` is False) returns a row of numbers for each unit instead, and
+    combines the weighted sums of the rows. A shard can be pickled.
+
+    Parameters
+    ----------
+    design : FactoredDesign, SparseDesign, ObservedDesign or DenseDesign
+        The attributes of the tokens, in the order and the blocks of the corpus.
+    terms : Terms
+        The weights of the design come first.
+    corpus : Corpus
+        ``X`` is not used, because the design has the attributes.
+    criterion : Criterion
+    columns : OwnColumns, optional
+        Where its own weights stand in the vector of all weights; by default it has all weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.criteria import log_loss
+    >>> from sklearn_crcrf.linear.parts import Survey, read_part
+    >>> parts = [read_part(CRF(), [["a", "b"]], [["X", "Y"]]), read_part(CRF(), [["c"]], [["Z"]])]
+    >>> shape = Survey.unite(map(Survey.of, parts)).shape()
+    >>> shard = shape.shard(parts[1], log_loss)
+    >>> loss, gradient = shard.evaluate(np.zeros(shard.terms.n_weights))
+    >>> round(loss, 4), gradient[:3].round(4), shard.columns.numbers[:3]
+    (1.0986, array([ 0.3333,  0.3333, -0.6667]), array([6, 7, 8]))
+    """
+
+    def __init__(
+        self,
+        design: Any,
+        terms: Terms,
+        corpus: Corpus,
+        criterion: Criterion,
+        columns: OwnColumns | None = None,
+    ):
+        self.design, self.terms, self.corpus = design, terms, corpus._replace(X=None)
+        self.criterion, self.columns = criterion, columns
+        self._buffers: np.ndarray | None = None
+        retain_freed_memory()
+
+    def __reduce__(self):
+        return Shard, (self.design, self.terms, self.corpus, self.criterion, self.columns)
+
+    def __sizeof__(self) -> int:
+        buffers: list[pickle.PickleBuffer] = []
+        state = pickle.dumps(self, protocol=5, buffer_callback=buffers.append)
+        return len(state) + sum(buffer.raw().nbytes for buffer in buffers)
+
+    def with_criterion(self, criterion: Criterion) -> "Shard":
+        """The same part with another criterion."""
+        return Shard(self.design, self.terms, self.corpus, criterion, self.columns)
+
+    @cached_property
+    def blocks(self) -> list[list[Chunk]]:
+        """The chunks of each block."""
+        return self.corpus.chunks(self.terms.n_labels)
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """All chunks."""
+        return [chunk for block in self.blocks for chunk in block]
+
+    def evaluate(self, own: np.ndarray, n_threads: int = 1) -> tuple[float, np.ndarray]:
+        """The loss of its units and the gradient, without a penalty.
+
+        Parameters
+        ----------
+        own : ndarray of shape (n_weights,)
+            Its own weights.
+        n_threads : int
+            The result has the same bits for any number of threads.
+
+        Returns
+        -------
+        loss : float
+        gradient : ndarray of shape (n_weights,)
+        """
+        own = own.astype(self.design.dtype, copy=False)
+        gradient = np.zeros_like(own)
+        return self._add(own, gradient, n_threads), gradient
+
+    def add(self, w: np.ndarray, gradient: np.ndarray, n_threads: int) -> float:
+        """Add to the gradient by all weights; return the loss of its units."""
+        if self.columns is None:
+            return self._add(w, gradient, n_threads)
+        loss, own = self.evaluate(self.columns.take(w), n_threads)
+        self.columns.add(own, gradient)
+        return loss
+
+    def _add(self, w: np.ndarray, gradient: np.ndarray, n_threads: int) -> float:
+        with my_threads(n_threads) as threads:
             weights, slope = self.weights(w), None
-            if not self._criterion.is_sum:
-                _, slope = self._criterion.combine(self._sum(weights, threads))
-            penalty, total = sum(penalties.results()), self.derivatives(gradient)
+            if not self.criterion.is_sum:
+                _, slope = self.criterion.combine(self._sum(weights, threads))
+            total = self.derivatives(gradient)
             counted = self._add_blocks(weights, total, slope, threads)
-        return penalty + self.combined(counted), self.join(total, gradient)
+        self.join(total, gradient)
+        return self.combined(counted)
 
     def weights(self, vector: np.ndarray) -> TermWeights:
         """The weights of a vector, arranged to compute scores from them."""
@@ -112,27 +272,29 @@ class Objective:
         node = self.design.flat(derivatives.node)
         return self.terms.join(derivatives._replace(node=node), out)
 
-    def hessian_product(self, w: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """The product of the Hessian at w with a vector.
+    def hessian_product(
+        self, w: np.ndarray, direction: np.ndarray, precision: float = 0.0, n_threads: int = 1
+    ) -> np.ndarray:
+        """The product of the Hessian at w with a vector; the precision is that of the penalty.
 
         The criterion must define ``curvature``.
         """
         weights, ahead = self.weights(w), self.weights(direction)
-        product = np.multiply(direction, direction.dtype.type(self.precision))
+        product = np.multiply(direction, direction.dtype.type(precision))
         total = self.derivatives(product)
-        for number, block in enumerate(self._blocks):
+        for number, block in enumerate(self.blocks):
             start = block[0].start
             buffer = np.empty((block[-1].stop - start, self.terms.n_labels), self.design.dtype)
             for chunk in block:
                 scores = self._chunk_scores(chunk, weights, 1.0)
                 state = self.design.scores(ahead.node, chunk.start, chunk.stop)
                 along = self.terms.along(state, ahead.shared, chunk)
-                pullback = self._criterion.curvature(chunk.structure, scores, chunk.y, along)
+                pullback = self.criterion.curvature(chunk.structure, scores, chunk.y, along)
                 state = buffer[chunk.start - start : chunk.stop - start]
                 gradient = _written(pullback(chunk.weight, state), state)
                 self.terms.add_gradient(chunk, gradient, total.shared)
-            for share in range(self._n_threads):
-                self.design.add_gradient(number, buffer, total.node, share, self._n_threads)
+            for share in range(n_threads):
+                self.design.add_gradient(number, buffer, total.node, share, n_threads)
         return self.join(total, product)
 
     def losses(self, w: np.ndarray) -> np.ndarray:
@@ -140,14 +302,14 @@ class Objective:
         weights = self.weights(w)
         return np.concatenate([self._losses(chunk, weights, 1.0) for chunk in self.chunks])
 
-    def total(self, w: np.ndarray) -> float:
-        """The objective without the penalty."""
-        with my_threads(self._n_threads) as threads:
+    def total(self, w: np.ndarray, n_threads: int = 1) -> float:
+        """The loss of its units."""
+        with my_threads(n_threads) as threads:
             return self.combined(self._sum(self.weights(w), threads))
 
     def combined(self, counted: Any) -> float:
         """The loss, given the weighted sum over all units of what the criterion returns."""
-        criterion = self._criterion
+        criterion = self.criterion
         return float(counted if criterion.is_sum else criterion.combine(counted)[0])
 
     def loss(self, chunk: Chunk, weights: TermWeights, scale: float = 1.0) -> float | np.ndarray:
@@ -169,7 +331,7 @@ class Objective:
         sums over this chunk.
         """
         scores = self._chunk_scores(chunk, weights, scale)
-        criterion, labelled = self._criterion, (chunk.structure, scores, chunk.y)
+        criterion, labelled = self.criterion, (chunk.structure, scores, chunk.y)
         if criterion.is_sum:
             losses, gradient = criterion.value_and_gradient(*labelled, chunk.weight, state)
             return chunk.weight @ losses, _written(gradient, state)
@@ -184,7 +346,7 @@ class Objective:
         return sum(threads.map(lambda chunk: self.loss(chunk, weights), self.chunks))
 
     def _losses(self, chunk: Chunk, weights: TermWeights, scale: float) -> np.ndarray:
-        loss, _ = self._criterion.checked(
+        loss, _ = self.criterion.checked(
             chunk.structure, self._chunk_scores(chunk, weights, scale), chunk.y
         )
         return loss
@@ -199,51 +361,52 @@ class Objective:
         self, weights: TermWeights, total: TermWeights, slope: np.ndarray | None, threads: Threads
     ) -> float | np.ndarray:
         """Add the gradients of all blocks; return the weighted sum over all units."""
-        numbers = iter(range(len(self._blocks)))
+        blocks, n_threads = self.blocks, threads.n_threads
+        sizes = [block[-1].stop - block[0].start for block in blocks]
+        # While some threads add the gradient of one block, others begin with the next block.
+        n_ahead = min(1 if n_threads > 1 else 0, len(blocks))
+        shape = 2 * n_ahead + 1, max(sizes), self.terms.n_labels
+        buffers = self._buffers
+        if buffers is None or buffers.shape != shape:
+            buffers = np.empty(shape, dtype=self.design.dtype)
+        # A shard with all weights is evaluated again and again; many others may be in memory.
+        self._buffers = buffers if self.columns is None else None
 
-        def start(n_blocks: int) -> list[Started]:
-            next_ones = islice(numbers, n_blocks)
-            return [self._start_block(number, weights, slope, threads) for number in next_ones]
+        def scores_of(number: int) -> np.ndarray:
+            return buffers[number % len(buffers), : sizes[number]]
 
-        counted, sums, ahead = 0.0, None, deque(start(self._n_ahead))
-        for number, block in enumerate(self._blocks):
-            ahead.extend(start(1))
+        def start(number: int) -> Started:
+            """Start to compute the losses and score gradients of the chunks of a block."""
+            scores, first = scores_of(number), blocks[number][0].start
+
+            def of_chunk(chunk: Chunk) -> tuple[float | np.ndarray, ScoreGradient]:
+                state = scores[chunk.start - first : chunk.stop - first]
+                return self.loss_gradient(chunk, weights, 1.0, state, slope)
+
+            return threads.start(of_chunk, blocks[number])
+
+        def start_sums(number: int) -> Started:
+            """Start to add the derivatives by the design's weights, for the tokens of a block."""
+            scores = scores_of(number)
+
+            def add_share(share: int) -> None:
+                self.design.add_gradient(number, scores, total.node, share, n_threads)
+
+            return threads.start(add_share, range(n_threads))
+
+        counted, sums, ahead = 0.0, None, deque(start(number) for number in range(n_ahead))
+        for number, block in enumerate(blocks):
+            if number + n_ahead < len(blocks):
+                ahead.append(start(number + n_ahead))
             for chunk, (of_chunk, gradient) in zip(block, ahead.popleft().results(), strict=True):
                 counted = counted + of_chunk
                 self.terms.add_gradient(chunk, gradient, total.shared)
             if sums is not None:
                 sums.results()
-            sums = self._start_sums(number, total, threads)
+            sums = start_sums(number)
         if sums is not None:
             sums.results()
         return counted
-
-    def _start_block(
-        self, number: int, weights: TermWeights, slope: np.ndarray | None, threads: Threads
-    ) -> Started:
-        """Start to compute the losses and score gradients of the chunks of a block."""
-        block, scores = self._blocks[number], self._scores_of(number)
-
-        def of_chunk(chunk: Chunk) -> tuple[float | np.ndarray, ScoreGradient]:
-            start = chunk.start - block[0].start
-            state = scores[start : start + chunk.stop - chunk.start]
-            return self.loss_gradient(chunk, weights, 1.0, state, slope)
-
-        return threads.start(of_chunk, block)
-
-    def _start_sums(self, number: int, total: TermWeights, threads: Threads) -> Started:
-        """Start to add the derivatives by the design's weights, for the tokens of a block."""
-        scores = self._scores_of(number)
-
-        def add_share(share: int) -> None:
-            self.design.add_gradient(number, scores, total.node, share, self._n_threads)
-
-        return threads.start(add_share, range(self._n_threads))
-
-    def _scores_of(self, number: int) -> np.ndarray:
-        """The buffer for the derivatives by the state scores of a block."""
-        block = self._blocks[number]
-        return self._scores[number % len(self._scores), : block[-1].stop - block[0].start]
 
 
 def _written(gradient: ScoreGradient, state: np.ndarray) -> ScoreGradient:

@@ -1,22 +1,29 @@
 """Training data in parts: what each part has, united, and the shape of the model of all parts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels.sparse.columns import some_entries
+from ..criteria import Criterion
+from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
 from ..labels.constraints import Constraints, as_constraints, forbidden_scores
 from ..labels.encoding import sort_labels
-from .corpus import Corpus, transition_counts
+from ..structures import Chain
+from .columns import OwnColumns
+from .corpus import Corpus, check_possible, transition_counts
 from .encoder import AttributeEncoder
+from .objective import Shard
+from .problem import Problem
 from .single_weights import observed_pairs
 from .terms import numbered
-from .weight_vector import Terms, shared_terms
+from .weight_vector import Terms
 
-__all__ = ["ModelShape", "OwnColumns", "Part", "Survey", "read_part"]
+__all__ = ["ModelShape", "OwnCorpus", "Part", "Survey", "read_part"]
 
 # A pair of attribute and label is one number: the attribute times this, plus the label.
 LABELS = 2**32
@@ -102,6 +109,10 @@ class Survey(NamedTuple):
     n_tokens : int
     weight : float
         The sum of the weights of the sequences.
+    dtype : dtype
+        The type of the attributes.
+    fitted : dict
+        What validation sets in an estimator.
 
     Examples
     --------
@@ -121,6 +132,8 @@ class Survey(NamedTuple):
     links: np.ndarray
     n_tokens: int
     weight: float
+    dtype: np.dtype
+    fitted: dict[str, Any]
 
     @classmethod
     def of(cls, part: Part) -> "Survey":
@@ -136,6 +149,8 @@ class Survey(NamedTuple):
             transition_counts(corpus, n_labels),
             len(corpus.y),
             float(corpus.weight.sum()),
+            corpus.X.dtype,
+            part.fitted,
         )
 
     @classmethod
@@ -185,7 +200,17 @@ class Survey(NamedTuple):
             transitions[np.ix_(occur, occur)] = self.links > 0
             pairs = self._pairs_of(chosen, encoder.only_edges, rank)
         allowed = as_constraints(constraints, classes)
-        return ModelShape(encoder, classes, pairs, numbered(transitions), boundaries, allowed)
+        return ModelShape(
+            encoder,
+            classes,
+            pairs,
+            numbered(transitions),
+            boundaries,
+            allowed,
+            self.weight,
+            self.dtype,
+            self.fitted,
+        )
 
     def _pairs_of(
         self, chosen: np.ndarray, only_edges: np.ndarray, rank: np.ndarray
@@ -221,62 +246,28 @@ class Survey(NamedTuple):
             links,
             self.n_tokens + other.n_tokens,
             self.weight + other.weight,
+            np.result_type(self.dtype, other.dtype),
+            self.fitted,
         )
 
 
-class OwnColumns(NamedTuple):
-    """Where the weights of one shard stand in the vector of all weights.
+class OwnCorpus(NamedTuple):
+    """A part with the labels of the model, and only the attributes that occur and have weights.
 
     Parameters
     ----------
-    node : ndarray of int
-        The rows of its attributes, if each attribute has a weight for each label; else the single
-        weights.
-    width : int
-        The number of weights in a row.
-    n_node_weights : int
-        The number of weights of attributes and labels in the vector of all weights.
-    shared : ndarray of int
-        The other weights.
+    corpus : Corpus
+    attributes : ndarray of int
+        The number of each attribute in the model.
+    edge_attributes, only_edges : ndarray of int
+        Columns of ``corpus.X`` on which transitions depend, and alone depend, in the order of the
+        attributes in the model.
     """
 
-    node: np.ndarray
-    width: int
-    n_node_weights: int
-    shared: np.ndarray
-
-    @property
-    def n_own_node(self) -> int:
-        """How many of the weights of the shard are weights of attributes and labels."""
-        return len(self.node) * self.width
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """The place of each weight of the shard in the vector of all weights."""
-        rows = np.add.outer(self.node * self.width, np.arange(self.width))
-        return np.concatenate([rows.reshape(-1), self.shared])
-
-    def take(self, vector: np.ndarray) -> np.ndarray:
-        """The weights of the shard."""
-        rows = vector[: self.n_node_weights].reshape(-1, self.width)
-        return np.concatenate([rows[self.node].reshape(-1), vector[self.shared]])
-
-    def put(self, own: np.ndarray, vector: np.ndarray) -> None:
-        """Write the weights of the shard to their places."""
-        for places, values, of_own in self._parts(own, vector):
-            values[places] = of_own
-
-    def add(self, own: np.ndarray, vector: np.ndarray) -> None:
-        """Add to the vector of all weights what belongs to the weights of the shard."""
-        for places, values, of_own in self._parts(own, vector):
-            values[places] += of_own
-
-    def _parts(self, own: np.ndarray, vector: np.ndarray) -> list[tuple]:
-        """Places, where they are, and the weights of the shard that belong there."""
-        n_node = self.n_own_node
-        rows = vector[: self.n_node_weights].reshape(-1, self.width)
-        of_rows = own[:n_node].reshape(-1, self.width)
-        return [(self.node, rows, of_rows), (self.shared, vector, own[n_node:])]
+    corpus: Corpus
+    attributes: np.ndarray
+    edge_attributes: np.ndarray
+    only_edges: np.ndarray
 
 
 class ModelShape(NamedTuple):
@@ -293,6 +284,7 @@ class ModelShape(NamedTuple):
     boundaries : bool
         Whether begin and end have weights.
     constraints : Constraints or None
+    weight, dtype, fitted : as in :class:`Survey`
     """
 
     encoder: AttributeEncoder
@@ -301,36 +293,112 @@ class ModelShape(NamedTuple):
     transitions: np.ndarray
     boundaries: bool
     constraints: Constraints | None
+    weight: float
+    dtype: np.dtype
+    fitted: dict[str, Any]
 
-    def set_fitted(self, estimator: Any, inputs: Mapping[str, Any]) -> None:
-        """Set what a classifier learns of the data besides weights.
-
-        Parameters
-        ----------
-        estimator : LinearChainClassifier
-        inputs : mapping
-            The attribute ``fitted`` of a part.
-        """
+    def set_fitted(self, estimator: Any) -> None:
+        """Set what a classifier learns of the data besides weights."""
         estimator._encoder, estimator._constraints = self.encoder, self.constraints
         estimator.attribute_names_, estimator.classes_ = self.encoder.names, self.classes
-        for name, value in inputs.items():
+        for name, value in self.fitted.items():
             setattr(estimator, name, value)
 
     def terms(self) -> Terms:
         """The terms of scores, which define where weights are in a vector."""
-        n_edges = len(self.encoder.edge_attributes)
-        return self.terms_of(sp.csr_array((0, n_edges)), len(self.encoder.names), self.pairs)
+        return self.problem(self.empty_corpus(), None).terms()
 
-    def terms_of(
-        self, edge_attributes: sp.csr_array, n_attributes: int, pairs: sp.csr_array | None
-    ) -> Terms:
-        """The terms of scores of some of the attributes."""
-        n = len(self.classes)
-        forbidden = forbidden_scores(self.constraints, n)
-        shared = shared_terms(self.transitions, self.boundaries, forbidden, edge_attributes)
-        return Terms(n_attributes * n if pairs is None else pairs.nnz, shared, n)
+    def empty_corpus(self) -> Corpus:
+        """A corpus without sequences, which has all attributes."""
+        X = sp.csr_array((0, len(self.encoder.names)), dtype=self.dtype)
+        nothing = np.empty(0, dtype=np.int32)
+        return Corpus(X, nothing, Chain(np.zeros(1, dtype=np.int64)), np.empty(0))
 
-    def own(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
+    def problem(self, corpus: Corpus, criterion: Any, **options: Any) -> Problem:
+        """The training problem of a corpus with all attributes.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        criterion : Criterion
+            For the labels of the model.
+        **options
+            Other fields of the problem.
+        """
+        encoder, n_labels = self.encoder, len(self.classes)
+        return Problem(
+            corpus=corpus,
+            edge_attributes=encoder.edge_attributes,
+            n_labels=n_labels,
+            pairs=self.pairs,
+            transitions=self.transitions,
+            boundaries=self.boundaries,
+            criterion=criterion,
+            forbidden=forbidden_scores(self.constraints, n_labels),
+            only_edges=encoder.only_edges,
+            **options,
+        )
+
+    def shard(
+        self, part: Part, criterion: Criterion, dtype: Any = None, in_batches: bool = False
+    ) -> Shard:
+        """Make the shard of a part.
+
+        Parameters
+        ----------
+        part : Part
+        criterion : Criterion
+            Its loss must be a sum over sequences.
+        dtype : dtype, optional
+            The type of the weights; by default the type of the attributes.
+        in_batches : bool, default=False
+            Whether the shard is for stochastic descent.
+
+        Raises
+        ------
+        ValueError
+            If the loss is not a sum, or labels are not possible under the constraints.
+        """
+        if not criterion.is_sum:
+            raise ValueError(f"criterion={criterion} is not a sum over sequences")
+        corpus, attributes, edge_attributes, only_edges = self.own_corpus(part, dtype)
+        pairs = None if self.pairs is None else sp.csr_array(self.pairs[attributes])
+        problem = self.problem(corpus, criterion.for_labels(self.classes))._replace(
+            pairs=pairs, edge_attributes=edge_attributes, only_edges=only_edges
+        )
+        return problem.shard(self.columns(attributes), in_batches=in_batches)
+
+    def own_corpus(self, part: Part, dtype: Any = None) -> "OwnCorpus":
+        """Number the labels and the attributes of a part for a shard.
+
+        Raises
+        ------
+        ValueError
+            If labels are not possible under the constraints.
+        """
+        kept, attributes = self._own(part)
+        X = part.corpus.X
+        if sp.issparse(X):
+            number = np.full(X.shape[1], -1, dtype=np.int32)
+            number[kept] = np.arange(len(kept))
+            indptr, indices, values = csr_arrays(X)
+            X = sp.csr_array(some_entries(indptr, indices, values, number), (X.shape[0], len(kept)))
+        else:
+            X = np.ascontiguousarray(X[:, kept])
+        place = {label: i for i, label in enumerate(self.classes.tolist())}
+        ids = np.array([place[label] for label in part.classes.tolist()], dtype=np.int32)
+        corpus = part.corpus._replace(
+            X=X.astype(dtype or X.dtype, copy=False), y=ids[part.corpus.y]
+        )
+        check_possible(corpus, self.constraints)
+        order = np.argsort(attributes)
+        edge_attributes, only_edges = (
+            order[np.isin(attributes[order], wanted)]
+            for wanted in (self.encoder.edge_attributes, self.encoder.only_edges)
+        )
+        return OwnCorpus(corpus, attributes, edge_attributes, only_edges)
+
+    def _own(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
         """The attributes of a part that have weights: their numbers there, and in the model."""
         number = self.encoder.find(part.encoder)
         kept = np.flatnonzero((number >= 0) & (part.frequencies > 0))

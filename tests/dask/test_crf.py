@@ -227,7 +227,7 @@ def test_parts_and_shards_say_how_large_they_are(columns):
     register_sizes()
     part = shards._read(CRF(), 0, *columns, None)
     survey = shards._survey(part)
-    shard = shards._shard(0, part, survey.shape(), log_loss, None)
+    shard = shards._shard(0, part, survey.shape(), log_loss)
     least = 12 * part.corpus.X.nnz
     assert least < sizeof(part) < 20 * least and least < sizeof(shard) < 20 * least
     assert sizeof(survey) > survey.pairs.nbytes + survey.links.nbytes

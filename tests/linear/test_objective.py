@@ -17,6 +17,7 @@ from sklearn_crcrf.linear import (
     FactoredDesign,
     Objective,
     ObservedDesign,
+    Shard,
     SparseDesign,
     Terms,
     corpus,
@@ -24,6 +25,7 @@ from sklearn_crcrf.linear import (
     shared_terms,
 )
 from sklearn_crcrf.linear.factoring import factor
+from sklearn_crcrf.linear.objective import here
 from sklearn_crcrf.structures import Chain
 
 N_LABELS, N_ATTRIBUTES = 3, 4
@@ -69,20 +71,33 @@ def pairs_of(features):
     return SOME_PAIRS if features in {"observed", "single"} else ALL_PAIRS
 
 
-def make_objective(
-    data, features="sparse", blocks=None, *, edges=EDGES, sigma=0.7, n_threads=1, forbidden=POSSIBLE
-):
-    blocks = data.chunks(N_LABELS) if blocks is None else blocks
-    slices = [(block[0].start, block[-1].stop) for block in blocks]
+def make_shard(data, features="sparse", *, edges=EDGES, forbidden=POSSIBLE):
+    slices = [(block[0].start, block[-1].stop) for block in data.chunks(N_LABELS)]
     design = FEATURES[features](data.X, pairs_of(features), slices)
     shared = shared_terms(numbered(TRANSITIONS), True, forbidden, data.X[:, edges])
     terms = Terms(design.n_weights, shared, N_LABELS)
-    return Objective(design, terms, blocks, log_loss, sigma=sigma, n_threads=n_threads)
+    return Shard(design, terms, data, log_loss)
+
+
+class Whole(Objective):
+    """The objective over one shard that has all weights."""
+
+    def __init__(self, shard, sigma, n_threads):
+        super().__init__(here([shard], n_threads), sigma=sigma, n_threads=n_threads)
+        self.shard = shard
+
+    def hessian_product(self, w, direction):
+        return self.shard.hessian_product(w, direction, self.precision)
+
+
+def make_objective(data, features="sparse", *, sigma=0.7, n_threads=1, **options):
+    return Whole(make_shard(data, features, **options), sigma, n_threads)
 
 
 def random_weights(objective, seed=1):
-    w = np.random.default_rng(seed).normal(size=objective.terms.n_weights)
-    return w.astype(objective.design.dtype)
+    shard = getattr(objective, "shard", objective)
+    w = np.random.default_rng(seed).normal(size=shard.terms.n_weights)
+    return w.astype(shard.design.dtype)
 
 
 def losses_by_definition(w, data, features, edges=EDGES, forbidden=POSSIBLE):
@@ -121,10 +136,10 @@ partial = for_each("partial", [False, True])
 def test_value_is_the_sum_over_all_labellings(features, partial, edges):
     data = make_corpus(partial=partial)
     objective = make_objective(data, features, edges=edges)
-    assert len(objective.chunks) > 3
+    assert len(objective.shard.chunks) > 3
     w = random_weights(objective)
     losses = losses_by_definition(w, data, features, edges)
-    assert_allclose(objective.losses(w), losses, rtol=1e-9, atol=1e-12)
+    assert_allclose(objective.shard.losses(w), losses, rtol=1e-9, atol=1e-12)
     penalty = w @ w / (2 * 0.7**2)
     assert_allclose(objective(w)[0], data.weight @ losses + penalty, rtol=1e-10)
 
@@ -156,7 +171,7 @@ def test_impossible_labellings():
     w, step = random_weights(objective), 1e-5
     with np.errstate(invalid="ignore"):
         losses = losses_by_definition(w, data, "sparse", forbidden=forbidden)
-    assert_allclose(objective.losses(w), losses, atol=1e-12)
+    assert_allclose(objective.shard.losses(w), losses, atol=1e-12)
     gradient, direction = objective(w)[1].copy(), random_weights(objective, 2)
     above, below = (objective(w + sign * step * direction)[0] for sign in (1, -1))
     assert_allclose(gradient @ direction, (above - below) / (2 * step), rtol=1e-7)
@@ -218,7 +233,7 @@ def test_the_weights_are_not_changed():
     before = w.copy()
     w.flags.writeable = False
     first = objective(w)[1].copy()
-    objective.losses(w)
+    objective.shard.losses(w)
     objective.hessian_product(w, before)
     assert_array_equal(w, before)
     assert_array_equal(objective(w)[1], first)
@@ -247,11 +262,8 @@ def test_hessian_is_symmetric(dtype):
 # Batches
 
 
-def make_batches(data, features, size=2, **options):
-    batches = data.batches(size)
-    objective = make_objective(data, features, [[batch] for batch in batches], **options)
-    chunks = [chunk for block in data.chunks(N_LABELS) for chunk in block]
-    return BatchObjective(objective, chunks)
+def make_batches(data, features, size=2):
+    return BatchObjective(make_shard(data, features), size, sigma=0.7)
 
 
 batched = for_each("features", ["sparse", "dense", "single"])
@@ -270,7 +282,7 @@ def test_steps_are_those_of_gradient_descent(features, partial, dtype):
     expected = x.astype(float)
     # The factor of the state weights becomes small in between.
     for batch, rate, decay in [(0, 0.1, 0.9), (2, 0.3, 1e-3), (1, 0.02, 1e-2), (0, 0.2, 0.5)]:
-        chunk = batches._objective.chunks[batch]
+        chunk = batches._batches[batch]
         part = data._replace(weight=np.where(np.arange(7) // 2 == batch, data.weight, 0.0))
         assert_array_equal(chunk.weight, part.weight[part.weight > 0])
         plain = make_objective(part.longest_first(), features, sigma=np.inf)
@@ -293,14 +305,14 @@ def test_losses_of_batches(features, partial):
     assert_allclose(batches.loss(state), whole(w)[0])
     some = np.array([0, 3])
     share = batches.sizes[some].sum() / batches.sizes.sum()
-    losses = whole.losses(w) * data.weight
+    losses = whole.shard.losses(w) * data.weight
     expected = losses[[0, 1, 6]].sum() + share * w @ w / (2 * 0.7**2)
     assert_allclose(batches.loss(state, some), expected)
 
 
 def test_the_weights_of_a_state_are_copied():
     batches = make_batches(make_corpus(), "sparse")
-    state = batches.start(random_weights(batches._objective))
+    state = batches.start(random_weights(batches._shard))
     vector = batches.vector(state)
     before = vector.copy()
     batches.step(state, 0, 0.5, 0.9)

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf import CRF
 from sklearn_crcrf.criteria import CRITERIA, log_loss
+from sklearn_crcrf.linear.objective import Objective, elsewhere, here
 from sklearn_crcrf.linear.parts import Survey, read_part
-from sklearn_crcrf.linear.shards import Shard, ShardedObjective
 
 CUTS = [(0, 4), (4, 5), (5, 13), (13, 16)]
 
@@ -50,7 +50,7 @@ def sharded(crf, X, y, sigma=1.0, reverse=False):
         boundaries=crf.boundaries,
         constraints=crf.constraints,
     )
-    made = [Shard.of(part, shape, CRITERIA[crf.criterion]) for part in parts]
+    made = [shape.shard(part, CRITERIA[crf.criterion]) for part in parts]
     shards = pickle.loads(pickle.dumps(made))
 
     def evaluate(own_weights):
@@ -59,12 +59,12 @@ def sharded(crf, X, y, sigma=1.0, reverse=False):
         return results[::-1] if reverse else results
 
     columns = [shard.columns for shard in shards]
-    return shape, shards, ShardedObjective(columns, sigma=sigma, evaluate=evaluate)
+    return shape, shards, Objective(elsewhere(columns, evaluate), sigma=sigma)
 
 
 def in_memory(crf, X, y):
     crf._n_seen = len(X)
-    return crf._problem(crf._read(X, y, None).longest_first(), None).objective()
+    return crf._problem(crf._read(X, y, None).longest_first(), None)
 
 
 @for_each("name", INPUTS)
@@ -72,15 +72,15 @@ def in_memory(crf, X, y):
 def test_the_sum_over_shards_is_the_objective(name, min_freq):
     (X, y), options = INPUTS[name][0](), INPUTS[name][1]
     crf = CRF(min_freq=min_freq, boundaries=True, sigma=0.7, **options)
-    objective = in_memory(crf, X, y)
+    problem = in_memory(crf, X, y)
     shape, shards, fun = sharded(crf, X, y, sigma=0.7)
     assert_array_equal(shape.encoder.names, crf.attribute_names_)
     assert_array_equal(shape.encoder.edge_attributes, crf._encoder.edge_attributes)
     assert_array_equal(shape.classes, crf.classes_)
-    assert shape.terms().n_weights == objective.terms.n_weights
-    w = np.random.default_rng(1).normal(size=objective.terms.n_weights)
+    assert shape.terms().n_weights == problem.terms().n_weights
+    w = np.random.default_rng(1).normal(size=problem.terms().n_weights)
     loss, gradient = fun(w)
-    expected, expected_gradient = objective(w)
+    expected, expected_gradient = problem.objective()(w)
     assert loss == pytest.approx(expected, rel=1e-12)
     assert_allclose(gradient, expected_gradient, rtol=1e-12, atol=1e-12 * expected)
     for shard in shards:
@@ -92,7 +92,8 @@ def test_the_bits_do_not_depend_on_what_runs_the_shards():
     crf = CRF(features="observed")
     (shape, shards, fun), (*_, other) = (sharded(crf, X, y, reverse=r) for r in (False, True))
     w = np.random.default_rng(2).normal(size=shape.terms().n_weights)
-    for (loss, gradient), (same, same_gradient) in [(fun(w), other(w)), (fun(w), fun(w))]:
+    one = Objective(here(shards, 2), sigma=1.0)
+    for (loss, gradient), (same, same_gradient) in [(fun(w), other(w)), (fun(w), one(w))]:
         assert loss == same
         assert_array_equal(gradient, same_gradient)
     own = shards[2].columns.take(w)
@@ -104,10 +105,10 @@ def test_the_bits_do_not_depend_on_what_runs_the_shards():
 def test_any_sum_under_constraints(criterion):
     X, y = tokens()
     crf = CRF(criterion, constraints={"A0": ["A0", "B0", "B1", "A1"]}, dtype="float32")
-    objective = in_memory(crf, X, y)
+    problem = in_memory(crf, X, y)
     _, _, fun = sharded(crf, X, y)
-    w = np.random.default_rng(3).normal(size=objective.terms.n_weights).astype(np.float32)
-    (loss, gradient), (expected, expected_gradient) = fun(w), objective(w)
+    w = np.random.default_rng(3).normal(size=problem.terms().n_weights).astype(np.float32)
+    (loss, gradient), (expected, expected_gradient) = fun(w), problem.objective()(w)
     assert loss == pytest.approx(expected, rel=1e-6)
     assert_allclose(gradient, expected_gradient, rtol=1e-4, atol=1e-5)
 
@@ -128,7 +129,7 @@ def test_surveys_unite_in_any_grouping():
 def test_a_shard_knows_its_size():
     X, y = tokens()
     _, shards, _ = sharded(CRF(), X, y)
-    X = shards[2]._design._tokens._arrays
+    X = shards[2].design._tokens._arrays
     assert shards[2].__sizeof__() > sum(array.nbytes for array in X)
 
 
@@ -149,10 +150,10 @@ def test_what_cannot_be_summed_is_refused():
     part = read_part(CRF(), X, y)
     shape = Survey.of(part).shape()
     with pytest.raises(ValueError, match="is not a sum"):
-        Shard.of(part, shape, CRITERIA["mce_f1"])
+        shape.shard(part, CRITERIA["mce_f1"])
     forbidden = Survey.of(part).shape(constraints=np.zeros((4, 4), dtype=bool))
     with pytest.raises(ValueError, match="constraints do not allow"):
-        Shard.of(part, forbidden, log_loss)
+        forbidden.shard(part, log_loss)
     words = Survey.of(read_part(CRF(), [["a"]], [["x"]]))
     with pytest.raises(ValueError, match="different kinds"):
         Survey.unite([Survey.of(part), words])

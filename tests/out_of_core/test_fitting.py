@@ -19,9 +19,8 @@ from sklearn_crcrf import (
 )
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.datasets import write_conll
+from sklearn_crcrf.linear.batches import BatchObjective, ShardedBatches
 from sklearn_crcrf.linear.parts import Survey, read_part
-from sklearn_crcrf.linear.sharded_batches import ShardedBatches
-from sklearn_crcrf.linear.shards import BatchShard
 from sklearn_crcrf.out_of_core import CorpusFolder, predict_to_file, predictions, write_corpus
 from sklearn_crcrf.training.monitor import listening
 
@@ -94,21 +93,15 @@ def test_steps_over_shards_are_gradient_steps(text):
     X, y = text
     parts = [read_part(CRF(edge_columns=["token"]), X[a : a + 30], y[a : a + 30]) for a in (0, 30)]
     shape = Survey.unite(map(Survey.of, parts)).shape()
-    shards = [BatchShard.of(part, shape, log_loss) for part in parts]
+    shards = [shape.shard(part, log_loss, in_batches=True) for part in parts]
     n = shape.terms().n_weights
-    fun = ShardedBatches(
-        shards,
-        [shard.sizes(8) for shard in shards],
-        n_node_weights=shape.terms().n_node_weights,
-        precision=1.0,
-        batch_size=8,
-    )
+    fun = ShardedBatches(shards, 8, 1.0, shape.terms().n_node_weights)
     x = np.random.default_rng(0).normal(size=n)
     state, expected = fun.start(x.copy()), x.copy()
     for batch, decay in [(0, 0.9), (1, 0.8), (5, 0.003), (6, 0.01), (0, 1.0)]:
         shard = shards[batch // 4]
         own, gradient = shard.columns.take(expected), np.zeros(n)
-        local = shard.batches(8)
+        local = BatchObjective(shard, 8, np.inf)
         moved = local.start(own.copy())
         local.step(moved, batch % 4, 0.1, 1.0)
         shard.columns.put(local.vector(moved) - own, gradient)

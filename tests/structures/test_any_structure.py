@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from sklearn_crcrf.criteria import CRITERIA, Criterion, log_loss, registry
-from sklearn_crcrf.estimators.crf.problem import Problem
 from sklearn_crcrf.estimators.crf.solving import SOLVERS, Solver, check_supported, solve
 from sklearn_crcrf.estimators.max_margin import (
     MarginProblem,
@@ -23,6 +22,7 @@ from sklearn_crcrf.estimators.max_margin import (
 from sklearn_crcrf.estimators.perceptron.learning import Learned, MeanWeights
 from sklearn_crcrf.labels import roles_of
 from sklearn_crcrf.linear import Corpus, Examples, corpus, correct, find
+from sklearn_crcrf.linear.problem import Problem
 from sklearn_crcrf.structures import (
     Chain,
     Forest,
@@ -148,8 +148,9 @@ def test_gradients_of_every_criterion(name, structure):
 @for_each("structure", STRUCTURES)
 def test_gradients_with_partial_labels(structure):
     data = make_corpus(STRUCTURES[structure], partial=True)
-    objective, rng = make_problem(data).objective(), np.random.default_rng(2)
-    w, direction = rng.normal(size=(2, objective.terms.n_weights))
+    problem, rng = make_problem(data), np.random.default_rng(2)
+    objective = problem.objective()
+    w, direction = rng.normal(size=(2, problem.terms().n_weights))
     expected, step = float(objective(w)[1] @ direction), 1e-6
     ahead, behind = (objective(w + s * direction)[0] for s in (step, -step))
     assert_allclose((ahead - behind) / (2 * step), expected, rtol=1e-5, atol=1e-7)

@@ -17,18 +17,18 @@ from ...base.docstrings import documented
 from ...base.parameters import shared
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
-from ...labels.constraints import forbidden_scores
 from ...linear import Corpus, NamedWeights, Weights, numbered
 from ...linear.classifier import DECODERS, LinearChainClassifier, LinearClassifier
 from ...linear.folder_shards import FolderShards
+from ...linear.parts import ModelShape
+from ...linear.problem import Problem
 from ...out_of_core import CorpusFolder
 from ...structures import Scores, Structure
 from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out_of
 from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
-from .out_of_core import check_out_of_core, empty_corpus
-from .problem import Problem
+from .out_of_core import check_out_of_core
 from .solving import SOLVERS, check_supported, choose_solver, solve
 
 __all__ = ["CRF"]
@@ -306,7 +306,7 @@ default="log_loss"
         rng = check_random_state(self.random_state)
         if not is_part or known is None:
             self._n_seen, self._rate = 0.0, None
-        n_seen = self._n_seen
+        stochastic = {"rng": rng, "rate": self._rate, "n_seen": self._n_seen}
         extends = is_part and known is not None
         kept = None if known is None or extends else known.classes
         corpus = self._read(X, y, sample_weight, classes, extends, kept)
@@ -314,12 +314,14 @@ default="log_loss"
         self._n_seen += corpus.weight.sum()
         if known is None and isinstance(self.init, (LinearClassifier, CountingClassifier)):
             known = trained_weights(self.init, self._encoder, X, y, sample_weight)
-        before = known and known.matching(
-            self.attribute_names_, self.edge_attribute_names_, self.classes_
-        )
+        before = self._matching(known)
         problem = self._problem(corpus, before if is_part else None)
-        stochastic = {"rng": rng, "rate": self._rate, "n_seen": n_seen}
         self._train(problem, before, held_out, stochastic, progress, is_part)
+
+    def _matching(self, known: NamedWeights | None) -> Weights | None:
+        """Known weights as weights of the attributes and labels of this fit."""
+        names = self.attribute_names_, self.edge_attribute_names_, self.classes_
+        return None if known is None else known.matching(*names)
 
     def _fit_folder(
         self, folder: CorpusFolder, known: NamedWeights | None, progress: FitProgress
@@ -337,22 +339,13 @@ default="log_loss"
     def _fit_shards(
         self, shards: Any, known: NamedWeights | None, progress: FitProgress | None
     ) -> None:
-        """Train on data in parts, of which ``shards`` make the objectives."""
-        rng = check_random_state(self.random_state)
-        shards.set_fitted(self)
-        self._n_seen, self._rate = shards.weight, None
-        before = known and known.matching(
-            self.attribute_names_, self.edge_attribute_names_, self.classes_
-        )
-        problem = self._problem_of(
-            empty_corpus(len(self.attribute_names_), shards.dtype),
-            shards.shape.pairs,
-            shards.shape.transitions,
-            sigma=self.sigma,
-            shards=shards,
-        )
-        stochastic = {"rng": rng, "rate": None, "n_seen": 0}
-        self._train(problem, before, None, stochastic, progress, is_part=False)
+        """Train on data in parts."""
+        shape: ModelShape = shards.shape
+        shape.set_fitted(self)
+        self._n_seen, self._rate = shape.weight, None
+        problem = self._problem_of(shape, shape.empty_corpus(), self.sigma, parts=shards)
+        stochastic = {"rng": check_random_state(self.random_state), "rate": None, "n_seen": 0}
+        self._train(problem, self._matching(known), None, stochastic, progress, is_part=False)
 
     def _train(
         self,
@@ -396,32 +389,26 @@ default="log_loss"
         pairs, transitions = chosen.without(self._encoder.only_edges)
         # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
         sigma = self.sigma * np.sqrt(self._n_seen / corpus.weight.sum())
-        return self._problem_of(corpus, pairs, numbered(transitions), sigma=sigma)
+        shape = ModelShape(
+            self._encoder,
+            self.classes_,
+            pairs,
+            numbered(transitions),
+            self.boundaries,
+            self._constraints,
+            weight=self._n_seen,
+            dtype=corpus.X.dtype,
+            fitted={},
+        )
+        return self._problem_of(shape, corpus, sigma)
 
     def _problem_of(
-        self,
-        corpus: Corpus,
-        pairs: sp.csr_array | None,
-        transitions: np.ndarray,
-        *,
-        sigma: float,
-        shards: Any = None,
+        self, shape: ModelShape, corpus: Corpus, sigma: float, parts: Any = None
     ) -> Problem:
-        n_labels = len(self.classes_)
-        return Problem(
-            corpus=corpus,
-            edge_attributes=self._encoder.edge_attributes,
-            n_labels=n_labels,
-            pairs=pairs,
-            transitions=transitions,
-            boundaries=self.boundaries,
-            criterion=as_criterion(self.criterion).for_labels(self.classes_),
-            forbidden=forbidden_scores(self._constraints, n_labels),
-            sigma=sigma,
-            n_threads=effective_n_jobs(self.n_jobs),
-            only_edges=self._encoder.only_edges,
-            shards=shards,
-        )
+        """The problem of a corpus, or of data in parts if the corpus is empty."""
+        criterion = as_criterion(self.criterion).for_labels(self.classes_)
+        threads = effective_n_jobs(self.n_jobs)
+        return shape.problem(corpus, criterion, sigma=sigma, n_threads=threads, parts=parts)
 
     def _start(self, problem: Problem, before: Weights | None) -> Weights:
         """The weights from which training starts."""
@@ -435,8 +422,8 @@ default="log_loss"
     def _validation(self, problem: Problem, held_out: Corpus | None) -> Callable | None:
         if held_out is None:
             return None
-        objective = problem.of(held_out)._replace(sigma=np.inf).objective()
-        return lambda x: objective.total(x) / held_out.weight.sum()
+        shard, weight = problem.of(held_out).shard(), held_out.weight.sum()
+        return lambda x: shard.total(x, problem.n_threads) / weight
 
     def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
         weights = problem.terms().named(x)

@@ -12,8 +12,8 @@ from ...criteria import log_loss
 from ...data.csr import sound_csr
 from ...linear import NamedWeights, Weights, observed_pairs, transition_counts
 from ...linear.encoder import AttributeEncoder
+from ...linear.problem import Problem
 from ...training import nested_fits
-from .problem import Problem
 from .solving import solve
 
 __all__ = ["STARTS", "given_weights", "trained_weights"]

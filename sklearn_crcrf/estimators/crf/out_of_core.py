@@ -3,16 +3,12 @@
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
 from ...criteria import as_criterion
-from ...linear import Corpus, Weights
+from ...linear import Weights
 from ...out_of_core.refusal import refuse_what_needs_all
-from ...structures import Chain
 from .solving import choose_solver
 
-__all__ = ["check_out_of_core", "empty_corpus", "what_needs_all"]
+__all__ = ["check_out_of_core", "what_needs_all"]
 
 
 def check_out_of_core(crf: Any, y: Any, sample_weight: Any) -> None:
@@ -45,13 +41,6 @@ def what_needs_all(crf: Any, solvers: Collection[str]) -> dict[str, bool]:
         f"init={crf.init!r}": not isinstance(crf.init, Weights) and crf.init not in STARTS,
         f'solver="{solver}"': solver not in solvers,
     }
-
-
-def empty_corpus(n_attributes: int, dtype: np.dtype) -> Corpus:
-    """A corpus without sequences, which has the attributes of all parts."""
-    nothing = np.empty(0, dtype=np.int32)
-    X = sp.csr_array((0, n_attributes), dtype=dtype)
-    return Corpus(X, nothing, Chain(np.zeros(1, dtype=np.int64)), np.empty(0))
 
 
 STARTS = ("auto", "zeros", "log_loss")

@@ -1,12 +1,14 @@
 """How each solver is applied to a training problem."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ...criteria import LocalLogLoss, LogLoss, PlainCriterion
+from ...linear.problem import Problem
 from ...solvers import (
     bounded_lbfgs,
     bundle,
@@ -21,7 +23,6 @@ from ...solvers import (
 )
 from ...structures import Pullback, ScoreGradient, Scores, Structure
 from ...utils.linear_algebra import in_one_thread
-from .problem import Problem
 
 __all__ = ["SOLVERS", "Solver", "check_supported", "choose_solver", "solve"]
 
@@ -132,26 +133,27 @@ def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., Opti
 
 
 def _newton_cg(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
-    objective = problem.objective()
-    return newton_cg(objective, x0, hessp=objective.hessian_product, **options)
+    shard = problem.shard()
+    objective = problem.objective(shard)
+    how = {"precision": objective.precision, "n_threads": problem.n_threads}
+    return newton_cg(objective, x0, hessp=partial(shard.hessian_product, **how), **options)
 
 
 def _iterative_scaling(
     problem: Problem, x0: np.ndarray, *, c1, stochastic, **options
 ) -> OptimizeResult:
-    """GIS on the unpenalised objective; two more objectives give the feature counts it needs."""
+    """GIS on the unpenalised objective; two more criteria give the feature counts it needs."""
     _check_counts(problem)
-    plain = problem._replace(sigma=np.inf)
+    shard = problem.shard()
     gold, least = (
-        plain._replace(criterion=PlainCriterion(score)).objective()
-        for score in (_gold_score, _least_score)
+        shard.with_criterion(PlainCriterion(score)) for score in (_gold_score, _least_score)
     )
-    _, empirical = gold(x0)
+    _, empirical = gold.evaluate(x0, problem.n_threads)
     largest = -least.losses(np.ones_like(x0)).min()
     return iterative_scaling(
-        plain.objective(),
+        problem._replace(sigma=np.inf).objective(shard),
         x0,
-        empirical=empirical.copy(),
+        empirical=empirical,
         total=largest,
         n_sequences=problem.corpus.weight.sum(),
         sigma=problem.sigma,

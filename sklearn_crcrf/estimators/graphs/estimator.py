@@ -23,12 +23,12 @@ from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
 from ...linear import Corpus, EdgeEncoder, Weights, state_scores
 from ...linear.classifier import DECODERS
+from ...linear.problem import Problem
 from ...structures import Graph, Scores, Structure, structure_of
 from ...structures.inference import INFERENCE, Inference, as_inference
 from ...structures.inference.convergence import IterationCount, warn_unless_converged
 from ...utils.soundness import Requirement, below
 from ..crf import CRF
-from ..crf.problem import Problem
 from ..crf.solving import SOLVERS
 from .problem import (
     AssociativeProblem,

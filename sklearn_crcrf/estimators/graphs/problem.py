@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from ...data.graphs import GraphArray
 from ...data.ragged import SequenceArray
 from ...linear import Term, Transition, TransitionTables, different_rows
+from ...linear.problem import Problem
 from ...structures import Graph
-from ..crf.problem import Problem
 
 __all__ = [
     "AssociativeProblem",

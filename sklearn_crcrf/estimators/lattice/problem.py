@@ -25,7 +25,7 @@ LARGEST = 2**16
 class LatticeProblem(NamedTuple):
     """What is trained, on what, and how weights are regularised.
 
-    It takes the place of a :class:`~sklearn_crcrf.estimators.crf.problem.Problem`.
+    It takes the place of a :class:`~sklearn_crcrf.linear.problem.Problem`.
 
     Parameters
     ----------

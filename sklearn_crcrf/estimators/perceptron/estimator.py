@@ -291,7 +291,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         options = {name: getattr(self, name) for name in ("min_freq", "boundaries", "constraints")}
         options["kept_labels"] = () if known is None else known.named.classes.tolist()
         with FolderShards(folder, self, **options) as shards:
-            shards.set_fitted(self)
+            shards.shape.set_fitted(self)
             examples = FolderExamples(shards, self.boundaries)
             nothing = examples.zeros()
             start = Learned(nothing, nothing, 0)

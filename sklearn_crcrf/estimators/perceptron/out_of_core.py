@@ -8,7 +8,7 @@ import numpy as np
 from ...labels.constraints import forbidden_scores
 from ...linear import Coefficients, Examples
 from ...linear.folder_shards import FolderShards
-from ...linear.shards import OwnCorpus
+from ...linear.parts import OwnCorpus
 from ...out_of_core.refusal import refuse_what_needs_all
 from .learning import LastWeights, Rows
 
@@ -45,7 +45,7 @@ class FolderExamples:
 
     def __init__(self, shards: FolderShards, boundaries: bool):
         self._shape, self._corpora = shards.shape, shards.corpora()
-        self._boundaries, self._dtype = boundaries, shards.dtype
+        self._boundaries, self._dtype = boundaries, shards.shape.dtype
 
     def zeros(self) -> Coefficients:
         """Weights that are all zero."""

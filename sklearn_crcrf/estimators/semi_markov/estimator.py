@@ -16,10 +16,10 @@ from ...data.ragged import SequenceArray, locate
 from ...labels.segments.roles import Roles, roles_of
 from ...labels.segments.schemes import ONE_TO_ONE
 from ...linear import Corpus, NamedWeights, Weights
+from ...linear.problem import Problem
 from ...structures import Scores, SemiMarkovChain, Structure, structure_of
 from ...utils.soundness import Array, Fact, Requirement
 from ..crf import CRF
-from ..crf.problem import Problem
 from .segmented import SegmentedArray
 from .terms import KnownWeights, Length, SegmentWeights, SpanFeature, segment_scores
 

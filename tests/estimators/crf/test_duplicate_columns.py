@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_crcrf import CRF, SequenceArray
-from sklearn_crcrf.estimators.crf import problem as problems
 from sklearn_crcrf.linear import Weights
+from sklearn_crcrf.linear import problem as problems
 
 N_ATTRIBUTES, N_LABELS = 12, 3
 
@@ -39,14 +39,14 @@ def apart(monkeypatch):
 
 @pytest.fixture
 def n_attributes(monkeypatch):
-    """How many attributes each objective has."""
-    seen, objective = [], problems.Problem.objective
+    """How many attributes each shard has."""
+    seen, shard = [], problems.Problem.shard
 
-    def spy(problem):
+    def spy(problem, *args, **options):
         seen.append(problem.corpus.X.shape[1])
-        return objective(problem)
+        return shard(problem, *args, **options)
 
-    monkeypatch.setattr(problems.Problem, "objective", spy)
+    monkeypatch.setattr(problems.Problem, "shard", spy)
     return seen
 
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.feature_extraction import SequenceVectorizer
-from sklearn_crcrf.linear import Corpus, Objective, SparseDesign, Terms, Weights, shared_terms
+from sklearn_crcrf.linear import Corpus, Shard, SparseDesign, Terms, Weights, shared_terms
 from sklearn_crcrf.solvers import conjugate_gradient, lbfgs
 from sklearn_crcrf.structures import structure_of
 
@@ -76,7 +76,7 @@ def log_likelihood(crf):
     return sum(np.log(probability[tuple(labels)]) for labels in Y)
 
 
-def objective_of_the_paper():
+def problem_of_the_paper():
     """The weights are psi of the four words and phi of the three pairs, and no others."""
     rows = SequenceVectorizer().fit_transform(X)
     words, pairs = (sp.csr_array(rows.data[:, columns]) for columns in (IS_WORD, ~IS_WORD))
@@ -86,19 +86,19 @@ def objective_of_the_paper():
     allowed = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
     shared = shared_terms(np.full((2, 2), -1), False, allowed, pairs)
     terms = Terms(design.n_weights, shared, 2)
-    return Objective(design, terms, blocks, log_loss, sigma=np.inf, n_threads=1)
+    return Shard(design, terms, corpus, log_loss)
 
 
-def vector(objective, estimate):
+def vector(problem, estimate):
     state = estimate.state[IS_WORD].ravel()
-    w = np.empty(objective.terms.n_weights)
-    return objective.terms.vector(estimate._replace(state=state), w)
+    w = np.empty(problem.terms.n_weights)
+    return problem.terms.vector(estimate._replace(state=state), w)
 
 
 @pytest.mark.parametrize("estimate", [EMPIRICAL, TEST_TIME_PROBLEM])
 def test_both_estimates_are_maxima_of_the_likelihood(estimate):
-    objective = objective_of_the_paper()
-    loss, gradient = objective(vector(objective, estimate))
+    problem = problem_of_the_paper()
+    loss, gradient = problem.evaluate(vector(problem, estimate))
     assert len(gradient) == 4 * 2 + 3 * 4
     assert_allclose(loss, 2.50202, atol=1e-5)
     assert_allclose(loss, -4 * np.log(0.8) - np.log(0.2), rtol=1e-12)
@@ -120,11 +120,11 @@ def test_training_stops_at_both_and_they_disagree(estimate, labels, solver):
 @pytest.mark.parametrize("solver", [lbfgs, conjugate_gradient])
 def test_there_is_a_third_maximum(solver):
     """The one that training from zero comes to, in the model of the paper."""
-    objective = objective_of_the_paper()
-    result = solver(objective, np.zeros(objective.terms.n_weights), tol=1e-9)
+    problem = problem_of_the_paper()
+    result = solver(problem.evaluate, np.zeros(problem.terms.n_weights), tol=1e-9)
     assert_allclose(result.fun, 2.50202, atol=1e-5)
     assert_allclose(result.jac, 0.0, atol=1e-4)
-    found = objective.terms.named(result.x)
+    found = problem.terms.named(result.x)
     _, b, c, _ = found.state.reshape(4, 2)
     score = b[:, None] + c + found.edges[1]
     assert score.argmax() == 3  # [1, 1]

@@ -1,29 +1,21 @@
 """A training problem: what is trained, on what, and how weights are regularised."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...criteria import Criterion
-from ...linear import (
-    BatchObjective,
-    Corpus,
-    DuplicateColumns,
-    Objective,
-    SparseDesign,
-    Term,
-    Terms,
-    Weights,
-    design_of,
-    edge_columns,
-    find_duplicates,
-    shared_terms,
-    sparse_design,
-    without_columns,
-)
-from ...linear.sharded_batches import ShardedBatches
+from ..base.weights import Weights
+from ..criteria import Criterion
+from .batches import BatchObjective, ShardedBatches
+from .columns import OwnColumns
+from .corpus import Corpus
+from .designs import SparseDesign, design_of
+from .duplicate_columns import DuplicateColumns, find_duplicates
+from .objective import Objective, Shard, here
+from .terms import Term
+from .transition_feature import edge_columns, without_columns
+from .weight_vector import Terms, shared_terms
 
 __all__ = ["Problem"]
 
@@ -53,17 +45,16 @@ class Problem(NamedTuple):
     criterion : Criterion
     forbidden : tuple of arrays
         Added to transition, begin and end scores: -inf for what is impossible, else 0.
-    sigma : float
-    n_threads : int
+    sigma : float, default=inf
+    n_threads : int, default=1
     only_edges : ndarray of int, optional
         Columns of ``corpus.X`` whose weights with labels are zero: only transitions depend on them.
     duplicates : DuplicateColumns, optional
         The equal attributes that are merged into one each in ``corpus.X``.
     own_terms : tuple of Term, default=()
         Terms of scores that only the structure of the corpus has.
-    shards : object, optional
-        Makes the objectives of data in parts, as :class:`FolderShards` does; the corpus then has no
-        sequences.
+    parts : object, optional
+        Data in parts, such as a :class:`FolderShards`; the corpus then has no sequences.
     """
 
     corpus: Corpus
@@ -74,12 +65,12 @@ class Problem(NamedTuple):
     boundaries: bool
     criterion: Criterion
     forbidden: tuple
-    sigma: float
-    n_threads: int
+    sigma: float = np.inf
+    n_threads: int = 1
     only_edges: np.ndarray = np.empty(0, dtype=np.int64)
     duplicates: DuplicateColumns | None = None
     own_terms: tuple[Term, ...] = ()
-    shards: Any = None
+    parts: Any = None
 
     @property
     def n_edge_attributes(self) -> int:
@@ -123,7 +114,7 @@ class Problem(NamedTuple):
         weights in inner products only takes the same steps with fewer weights. If they do not
         start equal, or if it would save little, the problem and the start are not changed.
         """
-        if self.shards is not None or not sp.issparse(self.corpus.X):
+        if self.parts is not None or not sp.issparse(self.corpus.X):
             return self, start
         X = sp.csr_array(self.corpus.X)
         duplicates = find_duplicates(X, self.edge_attributes)
@@ -147,35 +138,39 @@ class Problem(NamedTuple):
             corpus = corpus._replace(X=self.duplicates.attributes(corpus.X))
         return self._replace(corpus=corpus)
 
-    def objective(self) -> Any:
-        """The objective over all sequences: an Objective, or for parts a ShardedObjective."""
-        if self.shards is not None:
-            return self.shards.objective(self.criterion, self.sigma, self.n_threads)
-        blocks = self.corpus.chunks(self.n_labels)
-        slices = [(block[0].start, block[-1].stop) for block in blocks]
-        return self._over(blocks, slices, sparse_design)
+    def shard(self, columns: OwnColumns | None = None, *, in_batches: bool = False) -> Shard:
+        """All sequences as one part of a sum.
+
+        Parameters
+        ----------
+        columns : OwnColumns, optional
+            Where its weights stand in the vector of all weights; by default it has all weights.
+        in_batches : bool, default=False
+            Whether the shard is for stochastic descent.
+        """
+        X, n_labels = without_columns(self.corpus.X, self.only_edges), self.n_labels
+        if in_batches:
+            design = design_of(X, self.pairs, n_labels, [], SparseDesign, most_single=n_labels)
+        else:
+            blocks = self.corpus.chunks(n_labels)
+            slices = [(block[0].start, block[-1].stop) for block in blocks]
+            design = design_of(X, self.pairs, n_labels, slices)
+        return Shard(design, self.terms(), self.corpus, self.criterion, columns)
+
+    def objective(self, shard: Shard | None = None) -> Objective:
+        """The objective over all sequences, or over a shard of this problem."""
+        if self.parts is not None:
+            add_parts = self.parts.evaluation(self.criterion, self.n_threads)
+            return Objective(add_parts, sigma=self.sigma)
+        add_parts = here([self.shard() if shard is None else shard], self.n_threads)
+        return Objective(add_parts, sigma=self.sigma, n_threads=self.n_threads)
 
     def batches(self) -> BatchObjective | ShardedBatches:
         """The objective for stochastic descent."""
-        if self.shards is not None:
-            return self.shards.batches(self.criterion, self.sigma, BATCH)
-        batches = [[batch] for batch in self.corpus.batches(BATCH)]
-        objective = self._over(batches, [], SparseDesign, most_single=self.n_labels)
-        chunks = [chunk for block in self.corpus.chunks(self.n_labels) for chunk in block]
-        return BatchObjective(objective, chunks)
-
-    def _over(
-        self, blocks: list, slices: list[tuple[int, int]], sparse: Callable, **options: Any
-    ) -> Objective:
-        X = without_columns(self.corpus.X, self.only_edges)
-        return Objective(
-            design_of(X, self.pairs, self.n_labels, slices, sparse, **options),
-            self.terms(),
-            blocks,
-            self.criterion,
-            sigma=self.sigma,
-            n_threads=self.n_threads,
-        )
+        if self.parts is None:
+            return BatchObjective(self.shard(in_batches=True), BATCH, self.sigma)
+        shards = self.parts.shards(self.criterion, in_batches=True)
+        return ShardedBatches(shards, BATCH, self.sigma, self.terms().n_node_weights)
 
 
 def _numbers(coef: np.ndarray | sp.csr_array) -> np.ndarray:
