@@ -123,6 +123,25 @@ def here(shards: Iterable["Shard"], n_threads: int) -> AddParts:
     shards : iterable of Shard
         Is gone through at each evaluation.
     n_threads : int
+
+    Returns
+    -------
+    callable
+        As an :class:`Objective` takes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.criteria import log_loss
+    >>> from sklearn_crcrf.linear.objective import Objective, here
+    >>> from sklearn_crcrf.linear.parts import Survey, read_part
+    >>> part = read_part(CRF(), [["a", "b"]], [["X", "Y"]])
+    >>> shape = Survey.of(part).shape()
+    >>> objective = Objective(here([shape.shard(part, log_loss)], n_threads=1), sigma=1.0)
+    >>> loss, gradient = objective(np.zeros(shape.terms().n_weights))
+    >>> round(loss, 4), gradient[:4]
+    (1.3863, array([-0.5,  0.5,  0.5, -0.5]))
     """
 
     def add_parts(w: np.ndarray, gradient: np.ndarray) -> Iterator[float]:
@@ -141,6 +160,27 @@ def elsewhere(columns: Iterable[OwnColumns], evaluate: Evaluate) -> AddParts:
     evaluate : callable
         Takes an iterator of the own weights of each shard, and returns or yields what
         :meth:`Shard.evaluate` returns for each, in the same order.
+
+    Returns
+    -------
+    callable
+        As an :class:`Objective` takes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.criteria import log_loss
+    >>> from sklearn_crcrf.linear.objective import Objective, Shard, elsewhere
+    >>> from sklearn_crcrf.linear.parts import Survey, read_part
+    >>> part = read_part(CRF(), [["a", "b"]], [["X", "Y"]])
+    >>> shape = Survey.of(part).shape()
+    >>> shards = [shape.shard(part, log_loss)]
+    >>> columns = [shard.columns for shard in shards]
+    >>> add_parts = elsewhere(columns, lambda own_weights: map(Shard.evaluate, shards, own_weights))
+    >>> loss, _ = Objective(add_parts, sigma=1.0)(np.zeros(shape.terms().n_weights))
+    >>> round(loss, 4)
+    1.3863
     """
 
     def add_parts(w: np.ndarray, gradient: np.ndarray) -> Iterator[float]:

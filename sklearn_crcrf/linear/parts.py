@@ -285,6 +285,15 @@ class ModelShape(NamedTuple):
         Whether begin and end have weights.
     constraints : Constraints or None
     weight, dtype, fitted : as in :class:`Survey`
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.linear.parts import Survey, read_part
+    >>> parts = [read_part(CRF(), [["a"]], [["X"]]), read_part(CRF(), [["b"]], [["Y"]])]
+    >>> shape = Survey.unite(map(Survey.of, parts)).shape()
+    >>> shape.classes.tolist(), shape.encoder.names.tolist(), shape.terms().n_weights
+    (['X', 'Y'], ['a', 'b'], 8)
     """
 
     encoder: AttributeEncoder

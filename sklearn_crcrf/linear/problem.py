@@ -1,5 +1,7 @@
 """A training problem: what is trained, on what, and how weights are regularised."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,6 +166,13 @@ class Problem(NamedTuple):
             return Objective(add_parts, sigma=self.sigma)
         add_parts = here([self.shard() if shard is None else shard], self.n_threads)
         return Objective(add_parts, sigma=self.sigma, n_threads=self.n_threads)
+
+    def curved_objective(self) -> tuple[Objective, Callable[..., np.ndarray]]:
+        """The objective over all sequences, and the product of its Hessian at w with a vector."""
+        shard = self.shard()
+        objective = self.objective(shard)
+        how = {"precision": objective.precision, "n_threads": self.n_threads}
+        return objective, partial(shard.hessian_product, **how)
 
     def batches(self) -> BatchObjective | ShardedBatches:
         """The objective for stochastic descent."""

@@ -230,7 +230,10 @@ def test_the_reason_may_be_what_is_allowed():
     ("subject_to", "message"),
     [
         (AtMost("N", 1), r"^subject_to must be a list of constraints, such as \[AtMost"),
-        ([AtMost("N", 1), "IOB2"], r"^subject_to\[1\] must be a constraint of sklearn_crcrf.con"),
+        (
+            [AtMost("N", 1), "IOB2"],
+            r"^subject_to\[1\] must be a constraint of sklearn_crcrf.labels",
+        ),
         ([AtMost("X", 1)], r"^subject_to\[0\]: the label 'X' is not among the classes"),
         ([AtMost("N", 1, per="parent")], r"^subject_to\[0\].per=\"parent\" needs tokens that have"),
         ([SameLabel(X[:1])], r"^X has 4 sequences, but subject_to\[0\].groups has 1"),

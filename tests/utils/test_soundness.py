@@ -152,6 +152,8 @@ def outcomes(stored: bytes, X) -> Iterator[tuple[tuple, str, str]]:
     step = 5 if len(parts) < 60 else 15
     for number, (path, part) in enumerate(parts):
         for kind, change in islice(damages(part).items(), number % step, None, step):
+            if path == ("bounds_",) and kind == "single inf":  # of labels that have the same code
+                continue
             found = outcome(partial(stored_and_loaded, model, path, part), change)
             if not isinstance(found, str):
                 found = "loaded" if kind in NEVER else answers(found, X)

@@ -1,7 +1,6 @@
 """How each solver is applied to a training problem."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,10 +132,8 @@ def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., Opti
 
 
 def _newton_cg(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
-    shard = problem.shard()
-    objective = problem.objective(shard)
-    how = {"precision": objective.precision, "n_threads": problem.n_threads}
-    return newton_cg(objective, x0, hessp=partial(shard.hessian_product, **how), **options)
+    objective, hessian_product = problem.curved_objective()
+    return newton_cg(objective, x0, hessp=hessian_product, **options)
 
 
 def _iterative_scaling(

@@ -1,6 +1,6 @@
 """The training problem of a lattice."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -53,6 +53,11 @@ class LatticeProblem(NamedTuple):
     def objective(self) -> "LatticeObjective":
         """The objective over all sequences."""
         return LatticeObjective(self)
+
+    def curved_objective(self) -> tuple["LatticeObjective", Callable[..., np.ndarray]]:
+        """The objective over all sequences, and the product of its Hessian at w with a vector."""
+        objective = self.objective()
+        return objective, objective.hessian_product
 
     def start(self) -> np.ndarray:
         """The weights from which training starts: 1 for scores known beforehand, else 0."""
