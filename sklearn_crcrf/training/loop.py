@@ -97,7 +97,7 @@ def train(
         If the weights or the loss are not finite; then the estimator is as it was.
     """
 
-    def fitted(x: Any) -> Mapping[str, Any]:
+    def fitted(training: Training, x: Any) -> Mapping[str, Any]:
         twin = copy(estimator)
         twin.loss_curve_, twin.n_iter_ = training.losses, training.n_iter
         if hasattr(estimator, "validation_fraction"):
@@ -109,7 +109,7 @@ def train(
         estimator.verbose,
         validate,
         getattr(estimator, "n_iter_no_change", 1),
-        notify=lambda x: progress is not None and progress.iterated(lambda: fitted(x)),
+        notify=lambda now, x: progress is not None and progress.iterated(lambda: fitted(now, x)),
     )
     result = OptimizeResult(x=None, success=False, message="it was interrupted")
     try:
@@ -126,7 +126,7 @@ def train(
             "training led to weights or a loss that are not finite: scale the attributes or the "
             "weights of sequences"
         )
-    vars(estimator).update(fitted(x), converged_=bool(result.success))
+    vars(estimator).update(fitted(training, x), converged_=bool(result.success))
     if progress is not None:
         progress.finish(lambda: vars(estimator))
     if not estimator.converged_ and not is_part:

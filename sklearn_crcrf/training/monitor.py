@@ -157,7 +157,8 @@ class Training:
     patience : int
         Stop when the validation loss has not fallen for this number of iterations.
     notify : callable
-        Takes the weights, and returns whether to stop.
+        Takes this object and the weights, and returns whether to stop. It must not refer to this
+        object by itself: as a circle, all that training used would stay in memory for a while.
 
     Attributes
     ----------
@@ -194,7 +195,7 @@ class Training:
         # Both in one step: an interrupt comes before or after it.
         vars(self).update(x=x, n_iter=len(self._losses))
         self._tell(intermediate_result)
-        if self._notify(intermediate_result.x) or self._has_stalled():
+        if self._notify(self, intermediate_result.x) or self._has_stalled():
             raise StopIteration
 
     @property

@@ -1,5 +1,7 @@
 """Who is told of the iterations of a fit."""
 
+import gc
+
 import pytest
 from sklearn.pipeline import make_pipeline
 
@@ -14,7 +16,7 @@ from sklearn_crcrf import (
     StructuredPerceptron,
 )
 from sklearn_crcrf.datasets import make_addresses
-from sklearn_crcrf.training.monitor import Iteration, listening
+from sklearn_crcrf.training.monitor import Iteration, Training, listening
 
 X, y = make_addresses(30, random_state=0)
 ROWS = [[{"word": word} for word in line] for line in X]
@@ -66,6 +68,18 @@ def test_nobody_is_told_afterwards():
     n_told = len(iterations)
     CRF(tol=1.0).fit(X, y)
     assert len(iterations) == n_told > 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda it: type(it).__name__)
+def test_what_training_used_does_not_wait_for_the_garbage_collector(estimator):
+    gc.collect()
+    gc.disable()
+    try:
+        told(estimator)
+        assert not any(isinstance(it, Training) for it in gc.get_objects())
+    finally:
+        gc.enable()
 
 
 def test_lines():

@@ -314,7 +314,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
             self.verbose,
             None,
             MAX_ITER,
-            notify=lambda x: progress.iterated(lambda: {**vars(twin), "weights_": x}),
+            notify=lambda _, x: progress.iterated(lambda: {**vars(twin), "weights_": x}),
         )
         batches = twin._score_batches(samples.take(sequences, is_held_out))
         result = weigh(batches, len(twin.estimators_), training)
