@@ -47,6 +47,7 @@ def test_what_an_interrupted_call_does(interrupts, step, how):
 
 @pytest.mark.parametrize("estimator", [CRF(random_state=0), HMM()])
 @pytest.mark.parametrize("number", range(3))
+@pytest.mark.filterwarnings("ignore:training did not converge")
 def test_fits_are_interrupted(interrupts, estimator, number):
     interrupts.all_trainers.append(trainer_of(estimator))
     outcome = interrupts.interrupt(Random(number), 0)
