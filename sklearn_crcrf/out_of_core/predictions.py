@@ -60,8 +60,6 @@ def predict_to_file(
     """
     if probabilities and not hasattr(estimator, "predict_proba"):
         raise ValueError(f"probabilities: {type(estimator).__name__} has no predict_proba")
-    if probabilities and not hasattr(estimator, "predict_proba"):
-        raise ValueError(f"probabilities: {type(estimator).__name__} has no predict_proba")
     n_parts = len(corpus)
     parts = steps(corpus, "labelling, part", lambda number, _: number / n_parts, verbose)
     with replacing(path) as file:
