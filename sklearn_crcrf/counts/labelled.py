@@ -75,7 +75,7 @@ def count_folds_of_corpus(
 
 
 def _window(corpus: LabelledObservations, templates: Sequence[Template]) -> ColumnWindow:
-    """The columns that templates name, of which those of spelling are made only once."""
+    """The columns that templates name; columns of spelling are made only once."""
     observations, labels, structure, _ = corpus
     named = {column for template in templates for column, _ in template.symbols}
     columns = {name: observations.columns[name] for name in observations.columns if name in named}

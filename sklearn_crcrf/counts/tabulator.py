@@ -64,7 +64,7 @@ class Tabulator:
 
     @property
     def has_bag(self) -> bool:
-        """Whether there are so many keys that most are attributes rather than columns."""
+        """Whether tokens have too many keys for columns: the keys are attributes."""
         return self._has_bag
 
     @property

@@ -315,7 +315,7 @@ class Shard:
     def hessian_product(
         self, w: np.ndarray, direction: np.ndarray, precision: float = 0.0, n_threads: int = 1
     ) -> np.ndarray:
-        """The product of the Hessian at w with a vector; the precision is that of the penalty.
+        """The product of the Hessian at w with a vector; ``precision`` belongs to the penalty.
 
         The criterion must define ``curvature``.
         """

@@ -103,7 +103,7 @@ def check_same_layout(true: SequenceArray, other: SequenceArray, name: str) -> N
 
 
 def token_weights(sample_weight: Any, y: Any, labels: SequenceArray) -> np.ndarray:
-    """Spread the weights of samples over their tokens; ``labels`` are those of y."""
+    """Spread the weights of samples over their tokens; ``labels`` are the labels in y."""
     if sample_weight is None:
         return np.ones(len(labels.data))
     lengths = sample_lengths(y, labels)

@@ -13,7 +13,7 @@ LONGEST = 2**16
 READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 # How many bytes come before the text of a header, the last of which are its length.
 START, LENGTH = {1: 10, 2: 12}, slice(8, 12)
-# Arrays of one shape have the same header: so many are kept, of up to so many bytes.
+# Arrays of one shape have the same header: how many headers are kept, and their largest size.
 KEPT, SHORT = 256, 512
 
 

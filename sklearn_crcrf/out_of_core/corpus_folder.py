@@ -28,7 +28,7 @@ __all__ = ["CorpusFolder", "complete", "is_complete", "part_source", "write_part
 FORMAT, VERSION = "corpus folder of sklearn_crcrf", 1
 CORPUS, PART = "corpus.json", "part.json"
 BLOCK = 2**20
-# The arrays of a part, and those of its labels.
+# The arrays of a part, and the arrays of its labels.
 TOKENS = ("offsets", "codes", "text", "text_lengths")
 LABELS = ("labels", "label_text", "label_text_lengths")
 

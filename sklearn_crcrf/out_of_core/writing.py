@@ -94,7 +94,7 @@ def write_parts(
     lines_per_part: int = LINES,
     verbose: int = 0,
 ) -> CorpusFolder:
-    """Write what is read in this way; the other parameters are those of :func:`write_corpus`."""
+    """Write what ``read`` yields; :func:`write_corpus` explains the other parameters."""
     names = [os.fspath(path) for path in paths]
     root = Path(folder)
     _check_folder(root)

@@ -133,7 +133,7 @@ class _Parts:
             return False
 
     def _add(self, part: Any) -> Iterable:
-        """Add an object, and return its members; those of tuples cannot be replaced."""
+        """Add an object, and return its members; the members of a tuple cannot be replaced."""
         if isinstance(part, (dict, list, tuple)):
             members = part.values() if isinstance(part, dict) else part
             if not hasattr(part, "_fields") and isinstance(next(iter(members), None), SCALARS):

@@ -21,7 +21,7 @@ X, y = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}]], [["A", "B"], ["B"]]
 
 
 def nested(levels, n_copies=1):
-    """A feature dict of so many levels, each of which holds the next one several times."""
+    """A feature dict with levels of dicts, each of which holds the next one several times."""
     token, names = {"w": "a"}, [*map(str, range(n_copies))]
     for _ in range(levels - 1):
         token = dict.fromkeys(names, token)
