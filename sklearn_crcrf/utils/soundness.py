@@ -28,7 +28,6 @@ __all__ = [
 ]
 
 LARGEST = float(np.finfo(np.float64).max)
-LARGEST_INT = np.iinfo(np.int64).max
 POINTERS = (np.int32, np.int64)
 KINDS = {"f": "floats", "i": "signed integers", "fiu": "numbers", "b": "bools", "OUS": "strings"}
 # Errors raised when an attribute of an object is missing or of an unexpected type.

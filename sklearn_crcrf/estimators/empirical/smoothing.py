@@ -41,8 +41,6 @@ __all__ = ["Smoothing"]
 # The prior of an estimate counts as much as this number of observations.
 WORD_STRENGTH = 0.3
 CONTEXT_STRENGTH = 2.0
-# Sum of the default exponents of the attributes of a token that has words too.
-BESIDE_WORDS = 0.25
 # Number of (word, label) pairs whose scores are computed at once.
 BLOCK = 2**20
 # Number of counted events from which rates of pairs are computed at once.
