@@ -278,11 +278,14 @@ def test_weights_have_the_names_of_attributes(crf):
 def test_online_algorithms_are_as_accurate_as_there(parameters):
     sklearn_crfsuite = pytest.importorskip("sklearn_crfsuite")
     parameters = {**parameters, "max_iterations": 10}
-    crfs = [CRFsuiteCRF(**parameters, random_state=seed).fit(X, y) for seed in range(3)]
-    crfs.append(sklearn_crfsuite.CRF(**parameters).fit(X, y))
     gold = np.concatenate(Y_NEW)
-    *ours, there = (np.mean(np.concatenate(crf.predict(X_NEW)) == gold) for crf in crfs)
-    assert np.mean(ours) > there - 0.02
+
+    def mean_accuracy(crfs):
+        # CRFsuite shuffles by random numbers without a seed, so that one fit of it proves nothing.
+        return np.mean([np.concatenate(crf.fit(X, y).predict(X_NEW)) == gold for crf in crfs])
+
+    ours = mean_accuracy([CRFsuiteCRF(**parameters, random_state=seed) for seed in range(10)])
+    assert ours > mean_accuracy([sklearn_crfsuite.CRF(**parameters) for _ in range(10)]) - 0.02
 
 
 @for_each(
