@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.estimators.crf.features import FEATURES
-from sklearn_crcrf.labels.constraints import forbidden_scores
+from sklearn_crcrf.labels.constraints.constraints import forbidden_scores
 from sklearn_crcrf.linear import Corpus, numbered, state_scores
 from sklearn_crcrf.linear.problem import Problem
 from sklearn_crcrf.solvers import lbfgs, sgd

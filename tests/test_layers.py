@@ -59,7 +59,7 @@ def test_the_table_has_every_room():
 
 def test_nothing_else_lies_in_the_root():
     files = {path.name for path in PACKAGE.iterdir() if path.is_file()}
-    assert files == {"__init__.py", "__main__.py", "_version.py", "py.typed"}
+    assert files == {"__init__.py", "__init__.pyi", "__main__.py", "_version.py", "py.typed"}
 
 
 def test_imports_go_up_in_the_table():

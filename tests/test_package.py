@@ -12,6 +12,7 @@ from pkgutil import walk_packages
 import pytest
 
 import sklearn_crcrf
+from sklearn_crcrf import datasets, feature_extraction, labels
 from sklearn_crcrf.apps.cli import main
 
 FOLDER = Path(sklearn_crcrf.__file__).parent
@@ -31,6 +32,7 @@ PUBLIC = [
     "solvers",
     "structures",
 ]
+LAZY = [sklearn_crcrf, datasets, feature_extraction, labels]
 MODULES = [m.name for m in walk_packages([FOLDER], "sklearn_crcrf.") if "_kernels" not in m.name]
 
 
@@ -45,12 +47,16 @@ def test_public_names():
     }
 
 
-def test_what_type_checkers_read_is_what_is_imported():
-    tree = ast.parse(Path(sklearn_crcrf.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    read = {alias.name: node.module for node in block.body for alias in node.names}
-    assert read == sklearn_crcrf._HOMES
-    assert {*read, "__version__"} == set(sklearn_crcrf.__all__) <= set(dir(sklearn_crcrf))
+@pytest.mark.parametrize(
+    "package", [sklearn_crcrf, datasets, feature_extraction, labels], ids=lambda it: it.__name__
+)
+def test_what_type_checkers_read_is_what_is_imported(package):
+    tree = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    aliases = [alias for node in imports for alias in node.names]
+    assert [alias.asname for alias in aliases] == [alias.name for alias in aliases]
+    assert {alias.name for alias in aliases} == set(package.__all__) <= set(dir(package))
+    assert all(hasattr(package, name) for name in package.__all__)
 
 
 def test_packages_are_attributes_and_other_names_are_not():

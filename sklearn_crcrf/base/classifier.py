@@ -21,7 +21,7 @@ from ..data.sequences import as_sequences, is_table
 from ..labels.completing import completed
 from ..labels.encoding import as_label_array
 from ..labels.partial import encode_allowed
-from ..labels.segments import spell_segments
+from ..labels.segments.segments import spell_segments
 from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
 from ..utils.memory import require_memory, retain_freed_memory

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..data.layout import Layout
-from ..labels.constraints import GlobalConstraint
-from ..labels.constraints.global_constraint import Samples
+from ..labels.constraints.global_constraint import GlobalConstraint, Samples
 from ..labels.inequalities import Inequalities
 from ..structures import Scores, Structure, Unsupported
 from ..structures.programs.integer_program import IntegerPrograms, LatticePrograms, programs_of

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
-from ..labels.constraints import Constraints
+from ..labels.constraints.constraints import Constraints
 
 __all__ = ["shared"]
 

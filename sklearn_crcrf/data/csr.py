@@ -9,8 +9,6 @@ import scipy.sparse as sp
 from .._kernels.sizes import LARGEST, check_number
 from .._kernels.sparse.columns import has_sound_rows
 
-__all__ = ["csr_arrays", "sound_csr", "stackable", "stacked"]
-
 
 def csr_arrays(
     matrix: sp.csr_array | sp.csc_array, start: int = 0, stop: int | None = None

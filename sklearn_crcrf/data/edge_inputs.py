@@ -13,16 +13,6 @@ from .layout import Ragged
 from .ragged import SequenceArray, join_sequences, locate, object_array
 from .sequences import as_sequences
 
-__all__ = [
-    "edges_of_heads",
-    "edges_of_lists",
-    "edges_of_matrices",
-    "edges_of_parents",
-    "read_grids",
-    "read_networkx",
-    "samples_of",
-]
-
 _DIRECTIONS = np.array(["left", "right"], dtype=object)
 _ORIENTATIONS = np.array(["horizontal", "vertical"], dtype=object)
 

@@ -10,15 +10,6 @@ from .csr import sound_csr
 from .numbers import first_not_finite
 from .ragged import as_integers, checked_offsets, locate
 
-__all__ = [
-    "Edges",
-    "check_parents",
-    "checked_edges",
-    "edge_samples",
-    "forest_parents",
-    "token_edges",
-]
-
 
 class Edges(NamedTuple):
     """The edges of all samples.

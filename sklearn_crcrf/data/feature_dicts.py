@@ -12,8 +12,6 @@ from .._kernels.text.strings import StringTable, split_items
 from .ragged import locate
 from .vocabulary import describe
 
-__all__ = ["Items", "invalid_token", "read_items"]
-
 _NESTED = (Mapping, list, tuple, set, frozenset)
 _PLAIN = {str, int, float, bool}
 

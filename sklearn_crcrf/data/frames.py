@@ -11,8 +11,6 @@ from .ragged import SequenceArray
 from .symbols import SymbolTable
 from .vocabulary import Vocabulary
 
-__all__ = ["as_frame", "column_symbols", "frame_columns", "frame_sequences", "numeric_columns"]
-
 
 def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
     """The tokens of a DataFrame, and the rows that they come from.

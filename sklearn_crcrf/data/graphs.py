@@ -18,8 +18,6 @@ from .edge_inputs import (
 from .edges import Edges, checked_edges, forest_parents, token_edges
 from .ragged import SequenceArray, join_rows, same_rows
 
-__all__ = ["GraphArray"]
-
 
 class GraphArray(SequenceArray):
     """Graphs, stored flat: the nodes of all graphs in one array, the edges in another one.

@@ -12,8 +12,6 @@ from .missing import are_missing, is_missing
 from .padded import unpadded_labels
 from .ragged import SequenceArray, join_sequences, object_array
 
-__all__ = ["Layout", "Lists", "Ragged", "Rows", "Sequences", "check_one_per_token"]
-
 
 @dataclass(frozen=True)
 class Layout(ABC):

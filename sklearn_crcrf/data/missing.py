@@ -6,8 +6,6 @@ import numpy as np
 
 from .._kernels.text import strings
 
-__all__ = ["IGNORED", "are_missing", "endless_hash", "is_missing", "unusual_types"]
-
 # Other libraries leave out tokens with this label.
 IGNORED = -100
 # Limits of nested tuples.

@@ -7,8 +7,6 @@ import scipy.sparse as sp
 
 from .ragged import SequenceArray, locate, object_array
 
-__all__ = ["as_numbers", "check_finite", "first_not_finite"]
-
 
 def check_finite(X: SequenceArray) -> None:
     """Raise ValueError if a number is not finite; the message says where.

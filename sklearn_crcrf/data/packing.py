@@ -6,8 +6,6 @@ import numpy as np
 
 from .vocabulary import Vocabulary
 
-__all__ = ["packed", "unpacked"]
-
 
 def packed(state: dict[str, Any], key: str) -> dict[str, Any]:
     """The state with the array of names under ``key`` as one text.

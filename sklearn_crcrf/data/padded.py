@@ -7,8 +7,6 @@ import numpy as np
 from .missing import is_missing
 from .ragged import SequenceArray
 
-__all__ = ["unpadded", "unpadded_labels"]
-
 _PADDING = (None, "", -1, -100)
 
 

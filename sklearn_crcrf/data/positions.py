@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["rows_in_order"]
-
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 

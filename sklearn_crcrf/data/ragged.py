@@ -11,17 +11,6 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from .csr import sound_csr, stackable, stacked
 
-__all__ = [
-    "SequenceArray",
-    "join_rows",
-    "join_sequences",
-    "locate",
-    "n_tokens",
-    "object_array",
-    "same_rows",
-    "without_arrow",
-]
-
 
 class SequenceArray:
     """Sequences of different lengths, stored flat: all tokens in one array, and offsets.

@@ -15,8 +15,6 @@ from .numbers import check_finite
 from .padded import unpadded
 from .ragged import SequenceArray, join_sequences, n_tokens, without_arrow
 
-__all__ = ["as_sequences", "is_table", "sound_table"]
-
 
 def _check_table(X: Any) -> Any:
     """A DataFrame as it is; arrays and matrices as scikit-learn checks them."""

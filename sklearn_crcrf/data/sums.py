@@ -9,8 +9,6 @@ from .._kernels.sparse import row_sums
 from .._kernels.sparse.weights import add_product
 from .csr import csr_arrays
 
-__all__ = ["RowSums", "state_scores"]
-
 
 class RowSums:
     """A sparse matrix to be multiplied, slice by slice of its rows, with dense matrices.

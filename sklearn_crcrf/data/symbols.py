@@ -15,16 +15,6 @@ from .feature_dicts import Items, invalid_token, read_items
 from .ragged import SequenceArray, locate
 from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
-__all__ = [
-    "Bag",
-    "ItemTable",
-    "SymbolTable",
-    "join_columns",
-    "symbolize",
-    "symbols_by_key",
-    "warn_of_empty_tokens",
-]
-
 # Bytes of a code, and of its copies when columns are checked, joined and moved.
 CELL = 16.0
 _SCALARS = (str, Number, np.bool_)

@@ -12,8 +12,6 @@ import numpy as np
 from .._kernels.text.strings import StringTable
 from ..utils.soundness import Fact, Requirement, indices, require, setting_state
 
-__all__ = ["InvalidTokenError", "JoinedStrings", "Vocabulary"]
-
 
 class InvalidTokenError(ValueError):
     """A token is not a string.

@@ -10,8 +10,6 @@ import numpy as np
 from .ragged import SequenceArray
 from .symbols import ItemTable, SymbolTable, symbols_by_key
 
-__all__ = ["Words", "find_words", "words_of"]
-
 # Numbers and truth values, written as symbols, and symbols with a letter and a digit.
 VALUE = re.compile(r"(True|False|None|nan|[-+]?inf|)|[\W\d_]*\d[\W\d_]*(e[-+]?\d+)?", re.IGNORECASE)
 CODE = re.compile(r".*\d")

@@ -2,14 +2,13 @@
 
 import random
 import string
+import tomllib
 from functools import cache
+from pathlib import Path
 
 from sklearn.utils import check_random_state
 
-from ._address_grammar import RULES, SEGMENTS, vocabulary
 from ._label_bias import check_n_samples, check_probability
-
-__all__ = ["make_addresses"]
 
 _SKEW = 3  # The first k of n words have the total probability (k / n) ** (1 / _SKEW).
 
@@ -78,9 +77,8 @@ def _expand(
         elif part[0] == "+":
             tokens[-1] += part[1:]
         else:
-            choices = words.get(part)
-            if choices is not None:
-                part = choices[int(rng.random() ** _SKEW * len(choices))]
+            if part in words:
+                part = words[part][int(rng.random() ** _SKEW * len(words[part]))]
             tokens.append(part)
             labels.append("O" if label is None else "I-" + label)
     if symbol in types:
@@ -89,9 +87,51 @@ def _expand(
 
 @cache
 def _grammar() -> tuple[dict, dict, dict]:
-    rules = {symbol: [rule.split() for rule in options] for symbol, options in RULES.items()}
-    types = {s: s.partition(".")[2].upper() for s in rules if s.partition(".")[2] in SEGMENTS}
-    return rules, vocabulary(), types
+    """Read the rules, the words of other symbols, and the labels, by symbol."""
+    path = Path(__file__).with_name("address_grammar.toml")
+    grammar = tomllib.loads(path.read_text(encoding="utf-8"))
+    rules = {s: [rule.split() for rule in options] for s, options in grammar["rules"].items()}
+    ends = {symbol: symbol.partition(".")[2] for symbol in rules}
+    types = {symbol: end.upper() for symbol, end in ends.items() if end in grammar["segments"]}
+    return rules, _vocabulary(grammar), types
+
+
+def _vocabulary(grammar: dict) -> dict[str, list[str]]:
+    """List the words of each symbol without a rule; the first are meant to be the most frequent.
+
+    People, roads and towns of one language share many names, with different frequencies.
+    """
+    rng = random.Random(0)
+    names = {}
+    for language, parts in grammar["syllables"].items():
+        pool = _names(rng, grammar["n_long_names"], *map(str.split, parts))
+        for use in ("name", "road", "town"):
+            names[f"${language}.{use}"] = rng.sample(pool, len(pool) // 2)
+    return (
+        {symbol: words.split() for symbol, words in grammar["words"].items()}
+        | {symbol: [*map(str, range(*bounds))] for symbol, bounds in grammar["numbers"].items()}
+        | {"$ordinal": [_ordinal(n) for n in range(1, 60)]}
+        | {symbol: _codes(rng, pattern, n) for symbol, (pattern, n) in grammar["codes"].items()}
+        | names
+    )
+
+
+def _ordinal(n: int) -> str:
+    suffix = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{suffix}"
+
+
+def _codes(rng: random.Random, pattern: str, n: int) -> list[str]:
+    alphabets = {"9": string.digits, "A": string.ascii_uppercase}
+    return list({"".join(rng.choice(alphabets.get(c, c)) for c in pattern): None for _ in range(n)})
+
+
+def _names(
+    rng: random.Random, n_long: int, heads: list[str], links: list[str], tails: list[str]
+) -> list[str]:
+    short = [head + tail for head in heads for tail in tails]
+    long = [head + link + tail for head in heads for link in links for tail in tails]
+    return [name.capitalize() for name in short + rng.sample(long, n_long)]
 
 
 def _disturb(
@@ -111,12 +151,9 @@ def _misspell(word: str, rng: random.Random) -> str:
     if len(word) < 4 or not word.isalpha():
         return word
     i = rng.randrange(1, len(word) - 1)
+    this, following = word[i], word[i + 1]
+    other = rng.choice(string.ascii_lowercase)
     replacement = rng.choice(
-        (
-            word[i + 1] + word[i],
-            word[i + 1],
-            word[i] + word[i] + word[i + 1],
-            rng.choice(string.ascii_lowercase) + word[i + 1],
-        )
+        (following + this, following, this + this + following, other + following)
     )
     return word[:i] + replacement + word[i + 2 :]

@@ -8,8 +8,6 @@ from ..utils.lines import lines_of
 from ..utils.unpacking import MAX_BYTES, read_text
 from .columns import SPACES, TABS, Reading, check_separator, checked_columns, prefixes
 
-__all__ = ["read_conll"]
-
 
 def read_conll(
     path_or_file: str | os.PathLike | IO,

@@ -14,8 +14,6 @@ from ..data.symbols import SymbolTable
 from ..utils.names import check_no_string
 from .columns import check_separator
 
-__all__ = ["write_conll"]
-
 
 def write_conll(
     path_or_file: str | os.PathLike | IO,

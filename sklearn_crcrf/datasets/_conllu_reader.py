@@ -11,8 +11,6 @@ from ..utils.names import check_no_string
 from ..utils.unpacking import MAX_BYTES, read_text
 from .columns import CONLLU, Reading, Rows, as_tokens, cut, words_of
 
-__all__ = ["read_conllu"]
-
 
 def read_conllu(
     path_or_file: str | os.PathLike | IO,

@@ -10,8 +10,6 @@ from ._conll_reader import read_conll
 from ._fetch import CorpusSource, find_part
 from ._sources import BROWN, CONLL2000, CONLL2002
 
-__all__ = ["fetch_brown", "fetch_conll2000", "fetch_conll2002"]
-
 
 def fetch_conll2000(
     subset: str = "train",
@@ -66,15 +64,7 @@ def fetch_conll2000(
     >>> X[0][0], y[0][0]  # doctest: +SKIP
     ({'word': 'Rockwell', 'pos': 'NNP'}, 'B-NP')
     """
-    return _fetch(
-        CONLL2000,
-        subset,
-        return_X_y,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-    )
+    return _fetch(CONLL2000, subset, return_X_y, data_home, download_if_missing, n_retries, delay)
 
 
 def fetch_conll2002(
@@ -136,15 +126,7 @@ def fetch_conll2002(
     """
     if language != "ned":
         raise ValueError(f"language must be 'ned', got {language!r}")
-    return _fetch(
-        CONLL2002,
-        subset,
-        return_X_y,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-    )
+    return _fetch(CONLL2002, subset, return_X_y, data_home, download_if_missing, n_retries, delay)
 
 
 def fetch_brown(
@@ -201,20 +183,19 @@ def fetch_brown(
     >>> X[0][:3], y[0][:3]  # doctest: +SKIP
     (['The', 'Fulton', 'County'], ['at', 'np-tl', 'nn-tl'])
     """
-    return _fetch(
-        BROWN,
-        "all",
-        return_X_y,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-    )
+    return _fetch(BROWN, "all", return_X_y, data_home, download_if_missing, n_retries, delay)
 
 
 def _fetch(
-    corpus: CorpusSource, subset: str, return_X_y: bool, **options: Any
+    corpus: CorpusSource,
+    subset: str,
+    return_X_y: bool,
+    data_home: Any,
+    download_if_missing: bool,
+    n_retries: int,
+    delay: float,
 ) -> Bunch | tuple[list, list]:
+    """Read some parts of a corpus, which are downloaded if they are missing."""
     choices = list(dict.fromkeys([*corpus.parts, "all"]))
     if subset not in choices:
         raise ValueError(f"subset must be one of {choices}, got {subset!r}")
@@ -223,7 +204,9 @@ def _fetch(
     filenames = []
     for name, part in corpus.parts.items():
         if subset in (name, "all"):
-            text, path = find_part(corpus, part, **options)
+            text, path = find_part(
+                corpus, part, data_home, download_if_missing, n_retries=n_retries, delay=delay
+            )
             X_part, y_part = read_conll(io.StringIO(text), corpus.columns, sep="\t")
             X += X_part
             y += y_part or []

@@ -8,8 +8,6 @@ from typing import IO
 from ..utils.lines import lines_of
 from ..utils.unpacking import MAX_BYTES, read_text
 
-__all__ = ["read_crfsuite_items"]
-
 # A name, in which colons are written ``\:``, and perhaps a value.
 _ITEM = re.compile(r"((?:\\.|[^:\\])*)(?::(.*))?", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)

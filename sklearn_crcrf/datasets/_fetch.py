@@ -18,8 +18,6 @@ from ..utils.replacing import replacing
 from ..utils.unpacking import read_text
 from ._conll_writer import write_conll
 
-__all__ = ["BASE_URL", "DATA_VARIABLE", "CorpusSource", "Part", "find_part"]
-
 BASE_URL = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora"
 DATA_VARIABLE = "SKLEARN_CRCRF_DATA"
 
@@ -38,26 +36,25 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusSource:
-    """The source of a corpus, and how to parse its original form."""
+    """The parts and columns of a corpus, and how to parse its original form."""
 
     name: str
-    description: str
-    columns: tuple[str, ...]
     parts: dict[str, Part]
+    columns: tuple[str, ...]
     parse: Callable[[str], tuple[list, list | None]]
     repair: Callable[[str], str] = str
 
+    @property
+    def description(self) -> str:
+        """The text about the corpus in the folder ``descr``."""
+        path = Path(__file__).parent / "descr" / f"{self.name}.rst"
+        return path.read_text(encoding="utf-8")
+
 
 def find_part(
-    corpus: CorpusSource,
-    part: Part,
-    *,
-    data_home: Any,
-    download_if_missing: bool,
-    n_retries: int,
-    delay: float,
+    corpus: CorpusSource, part: Part, data_home: Any, download_if_missing: bool, **retries: Any
 ) -> tuple[str, Path]:
-    """The verified text of one part, in columns, and the file that it was read from."""
+    """Find the verified text of one part, in columns, and the file that it was read from."""
     own_folder = os.environ.get(DATA_VARIABLE)
     path = Path(own_folder or "", part.filename)
     if not own_folder or not path.exists():
@@ -69,7 +66,7 @@ def find_part(
                     f"{part.filename} is neither in {cache} nor in a folder named by "
                     f"{DATA_VARIABLE}, and `download_if_missing` is False"
                 )
-            _download(corpus, cache, n_retries=n_retries, delay=delay)
+            _download(corpus, cache, **retries)
     try:
         text = corpus.repair(read_text(path))
     except ValueError as error:
@@ -78,12 +75,12 @@ def find_part(
     return text, path
 
 
-def _download(corpus: CorpusSource, cache: Path, *, n_retries: int, delay: float) -> None:
+def _download(corpus: CorpusSource, cache: Path, **retries: Any) -> None:
     """Fetch the archive of a corpus and cache all its parts as compressed text in columns."""
     cache.mkdir(parents=True, exist_ok=True)
     url = f"{BASE_URL}/{corpus.name}.zip"
     with tempfile.TemporaryDirectory() as folder:
-        archive_path = fetch_file(url, folder=folder, n_retries=n_retries, delay=delay)
+        archive_path = fetch_file(url, folder=folder, **retries)
         with ZipFile(archive_path) as archive:
             texts = {p.filename: _convert(corpus, p, archive) for p in corpus.parts.values()}
     for part in corpus.parts.values():

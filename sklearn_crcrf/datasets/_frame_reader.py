@@ -11,8 +11,6 @@ from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
 
-__all__ = ["read_frame"]
-
 
 def read_frame(
     frame: Any, sequence: str, position: str | None = None, label: str | None = None

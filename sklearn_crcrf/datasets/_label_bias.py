@@ -5,8 +5,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["check_n_samples", "check_probability", "make_label_bias"]
-
 
 def check_n_samples(n_samples: int) -> int:
     """Return ``n_samples`` as an int, or raise ValueError unless it is a whole number >= 0."""

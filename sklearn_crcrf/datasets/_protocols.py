@@ -2,21 +2,13 @@
 
 import random
 import re
+from functools import cache
 from typing import Any, NamedTuple
 
 from ._corpora import fetch_brown, fetch_conll2002
 
-__all__ = ["BROWN_SPLITS", "Splits", "load_brown_splits", "load_dutch_ner"]
-
-# Name: start and end of the training part and of the test part among the sentences not held out.
-_BROWN_BOUNDS = {
-    "1000-4000": (0, 1000, 5000),
-    "2500-2500": (0, 2500, 5000),
-    "4000-1000": (0, 4000, 5000),
-    "17311-16312": (0, 17311, 33623),
-    "32623-1000": (0, 32623, 33623),
-}
-BROWN_SPLITS = tuple(_BROWN_BOUNDS)
+# The numbers of sentences to train and to test on, among the sentences not held out.
+BROWN_SPLITS = ("1000-4000", "2500-2500", "4000-1000", "17311-16312", "32623-1000")
 
 
 class Splits(NamedTuple):
@@ -70,18 +62,17 @@ def load_brown_splits(name: str = "1000-4000", **options: Any) -> Splits:
     >>> len(X_train), len(X_test)  # doctest: +SKIP
     (1000, 4000)
     """
-    if name not in _BROWN_BOUNDS:
-        raise ValueError(f"name must be one of {list(_BROWN_BOUNDS)}, got {name!r}")
+    if name not in BROWN_SPLITS:
+        raise ValueError(f"name must be one of {list(BROWN_SPLITS)}, got {name!r}")
     X, y = fetch_brown(return_X_y=True, **options)
     order = [i for i, words in enumerate(X) if words[-1] in (".", "?", "!")]
     random.Random(0).shuffle(order)
-    start, middle, end = _BROWN_BOUNDS[name]
+    n_train, n_test = map(int, name.split("-"))
     tuning, rest = order[:1000], order[1000:34623]
-    bare = _BareTags()
     return Splits(
         *(
-            ([X[i] for i in part], [[bare[tag] for tag in y[i]] for i in part])
-            for part in (rest[start:middle], tuning, rest[middle:end])
+            ([X[i] for i in part], [[*map(bare, y[i])] for i in part])
+            for part in (rest[:n_train], tuning, rest[n_train : n_train + n_test])
         )
     )
 
@@ -120,9 +111,7 @@ def _dutch_part(subset: str, options: dict) -> tuple[list, list]:
     return [[token["word"] for token in X[i]] for i in kept], [y[i] for i in kept]
 
 
-class _BareTags(dict):
-    """Tags without their suffixes, each computed once."""
-
-    def __missing__(self, tag: str) -> str:
-        self[tag] = re.sub(r"(?<=.)(-(hl|tl|nc))+$", "", tag)
-        return self[tag]
+@cache
+def bare(tag: str) -> str:
+    """Strip the suffixes of a tag."""
+    return re.sub(r"(?<=.)(-(hl|tl|nc))+$", "", tag)

@@ -11,22 +11,6 @@ import numpy as np
 
 from ..utils.names import check_no_string
 
-__all__ = [
-    "CONLLU",
-    "DOCUMENT",
-    "SPACES",
-    "TABS",
-    "Reading",
-    "Rows",
-    "as_tokens",
-    "check_separator",
-    "checked_columns",
-    "cut",
-    "is_conllu",
-    "prefixes",
-    "words_of",
-]
-
 TABS, SPACES = "tab", "space"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 # The ids of a word, of a range of words that are written as one, and of an empty node.

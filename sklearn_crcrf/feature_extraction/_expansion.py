@@ -13,8 +13,6 @@ from ._neighbours import Column, Neighbours, combine
 from ._regexp import find
 from .template_syntax import FeatureTemplate, Macro, Syntax
 
-__all__ = ["Expansion"]
-
 
 class Expansion:
     """Makes the columns of symbols of templates from one table."""

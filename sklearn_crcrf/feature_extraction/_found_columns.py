@@ -9,20 +9,6 @@ from ..data.symbols import SymbolTable
 from ..labels.segments.schemes import SchemeLabels, detect_scheme, read_labels
 from ..labels.segments.segments import find_runs
 
-__all__ = [
-    "CONFIDENCES",
-    "FOUND_COLUMNS",
-    "LONGEST",
-    "Found",
-    "Mentions",
-    "Text",
-    "Votes",
-    "found_table",
-    "number_phrases",
-    "proper_parts",
-    "scheme_of",
-]
-
 #: Parts of names of more tokens are left out.
 LONGEST = 12
 

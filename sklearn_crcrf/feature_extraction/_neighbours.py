@@ -7,8 +7,6 @@ import numpy as np
 
 from .._kernels.sparse.keys import number_keys
 
-__all__ = ["Column", "Neighbours", "combine"]
-
 _LARGEST_KEY = 2**62
 _FARTHEST = 2**31
 

@@ -12,8 +12,6 @@ from unicodedata import category
 
 import numpy as np
 
-__all__ = ["Regexp", "RegexpError", "find", "parse_regexp"]
-
 
 class RegexpError(ValueError):
     """An expression is invalid at character number ``at``."""

@@ -17,8 +17,6 @@ from ._base import SequenceTransformer, as_symbols
 from ._found_columns import CONFIDENCES, Found, Text, column_names, found_table
 from .word_column import HasWordColumn, column_number
 
-__all__ = ["FoundLabels"]
-
 # A second label must have at least this probability.
 _SECOND = 0.05
 

@@ -14,8 +14,6 @@ from ..utils.soundness import Array, Fact, Requirement, below, indices
 from ._base import SymbolTransformer
 from .word_column import HasWordColumn, column_number
 
-__all__ = ["Gazetteer", "Phrases", "leftmost"]
-
 
 class Phrases:
     """A set of phrases, as a tree of their tokens.

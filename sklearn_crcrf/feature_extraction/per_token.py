@@ -20,8 +20,6 @@ from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._base import SequenceTransformer, _as_frame, _rows_in_order, is_frame
 
-__all__ = ["PerToken"]
-
 
 class PerToken(SequenceTransformer):
     """Apply a transformer of scikit-learn to the tokens of all sequences.

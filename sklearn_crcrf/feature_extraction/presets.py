@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from ._found_columns import FOUND_COLUMNS
 
-__all__ = ["SPELLING", "TEMPLATES", "preset_templates"]
-
 _AFFIXES = tuple(f"{kind}{k}" for kind in ("prefix", "suffix") for k in range(1, 5))
 #: The spelling features of each kind of labels.
 SPELLING = {

@@ -8,8 +8,6 @@ from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..utils.spelling import CAPITALISATION, SIMPLE, marked, spelling_feature
 
-__all__ = ["DEFAULT_FEATURES", "SIMPLE_FEATURES", "spelling_table"]
-
 _JOINED = {"simple": SIMPLE, "capitalisation": CAPITALISATION}
 
 #: Spelling features for languages with and without upper case and inflection.

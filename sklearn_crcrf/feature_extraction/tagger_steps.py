@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["tagger_steps"]
-
 
 def tagger_steps(transformers: Sequence[Any]) -> dict[str, list]:
     """The settings of a tagger that takes the steps of fitted transformers.

@@ -7,8 +7,6 @@ from ._base import SymbolTransformer
 from ._expansion import Expansion
 from .template_syntax import SYNTAXES, FeatureTemplate, parse_templates
 
-__all__ = ["TemplateFeatures"]
-
 
 class TemplateFeatures(SymbolTransformer):
     r"""Make the attributes that a template of CRF++ or a pattern file of Wapiti describes.

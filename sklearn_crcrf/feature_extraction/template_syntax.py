@@ -8,8 +8,6 @@ from typing import NamedTuple
 from ..utils.lines import lines_of
 from ._regexp import Regexp, RegexpError, parse_regexp
 
-__all__ = ["SYNTAXES", "FeatureTemplate", "Macro", "Syntax", "parse_templates"]
-
 # At the end of an identifier, one of these separates it from the symbols.
 _SEPARATORS = (":", "=")
 

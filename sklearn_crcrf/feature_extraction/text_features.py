@@ -11,8 +11,6 @@ from .token_features import TokenFeatures
 from .vectorizer import SequenceVectorizer
 from .window import Window
 
-__all__ = ["text_features"]
-
 
 def text_features(kind: str = "names", columns: Sequence[str] | None = None) -> Pipeline:
     """A pipeline from tokens to attributes that suit a kind of labels.

@@ -11,8 +11,6 @@ from .presets import SPELLING
 from .spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
 from .word_column import HasWordColumn, column_number
 
-__all__ = ["TokenFeatures"]
-
 _PRESETS = {"default": DEFAULT_FEATURES, "simple": SIMPLE_FEATURES, **SPELLING}
 
 

@@ -17,8 +17,6 @@ from ..utils.soundness import Fact, Requirement
 from ._attributes import Attributes, read_attributes
 from ._base import SequenceTransformer
 
-__all__ = ["SequenceVectorizer"]
-
 
 class SequenceVectorizer(SequenceTransformer):
     """Turn the attributes of every token into a row of a sparse matrix.

@@ -17,8 +17,6 @@ from .presets import TEMPLATES, preset_templates
 from .window_templates import Places, parse_places, places_name
 from .word_column import HasWordColumn
 
-__all__ = ["Window"]
-
 
 class Window(HasWordColumn, SymbolTransformer):
     """Make columns of neighbouring symbols, single or joined.

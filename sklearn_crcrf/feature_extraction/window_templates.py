@@ -3,8 +3,6 @@
 import re
 from collections.abc import Sequence
 
-__all__ = ["Places", "parse_places", "places_name"]
-
 Places = tuple[tuple[str, int], ...]
 """Columns, and offsets from the token."""
 

@@ -11,8 +11,6 @@ from ..utils.names import check_several
 from ._base import SymbolTransformer
 from .word_column import HasWordColumn, column_number
 
-__all__ = ["WordClusters"]
-
 
 class WordClusters(HasWordColumn, SymbolTransformer):
     """Make columns of the clusters that words belong to.

@@ -12,8 +12,6 @@ from ..utils.warning import warn_caller
 from ._found_columns import FOUND_COLUMNS
 from .presets import SPELLING
 
-__all__ = ["HasWordColumn", "column_number"]
-
 
 class HasWordColumn:
     """Mixin of transformers that look at one column of symbols, the tokens.

@@ -15,8 +15,6 @@ from ..utils.soundness import Array, Fact, Requirement
 from ._base import SequenceTransformer, as_symbols
 from .word_column import HasWordColumn
 
-__all__ = ["WordVectors"]
-
 
 class WordVectors(HasWordColumn, SequenceTransformer):
     """Make columns of numbers from the vectors, or embeddings, of words.

@@ -9,8 +9,6 @@ from ..data.ragged import SequenceArray, locate
 from ..utils.memory import require_memory
 from ..utils.warning import warn_caller
 
-__all__ = ["check_meant", "refuse_ignored", "require_label_pairs"]
-
 SWAPPED = "if these are words, X and y are swapped, or --columns names the label in another place"
 
 # Number of tables of all pairs of labels that training and prediction take together.

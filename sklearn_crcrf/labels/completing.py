@@ -10,8 +10,6 @@ from ..utils.names import shown
 from .checking import refuse_ignored
 from .encoding import as_python, sort_labels, token_error
 
-__all__ = ["completed"]
-
 
 def completed(
     true: SequenceArray, pred: SequenceArray, name: str = "y"

@@ -14,8 +14,6 @@ from ..utils.names import check_no_string, shown
 from ..utils.soundness import Fact, Requirement, setting_state
 from .checking import check_meant, require_label_pairs
 
-__all__ = ["LabelIds", "encode_labels", "sort_labels"]
-
 
 def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
     """Number the labels of all tokens.

@@ -6,8 +6,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Inequalities", "label_sums"]
-
 
 class Inequalities(NamedTuple):
     """Linear inequalities A z + B u <= b of labels z, and of variables u that they add.

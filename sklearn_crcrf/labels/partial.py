@@ -22,8 +22,6 @@ from .encoding import (
     token_error,
 )
 
-__all__ = ["encode_allowed", "encode_partial_labels", "known_labels", "label_columns"]
-
 _ANY = object()  # stands for None: any label
 
 

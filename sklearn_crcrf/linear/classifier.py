@@ -24,7 +24,7 @@ from ..data.ragged import SequenceArray
 from ..data.sums import state_scores
 from ..feature_extraction import SequenceVectorizer
 from ..feature_extraction.tagger_steps import tagger_steps
-from ..labels.constraints import as_constraints, forbidden_scores
+from ..labels.constraints.constraints import as_constraints, forbidden_scores
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
 from ..serving import Tagger

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges, locate, longest_first
-from ..labels.constraints import Constraints
+from ..labels.constraints.constraints import Constraints
 from ..structures import Scores, Structure, TokenTransitions
 
 __all__ = ["Chunk", "Corpus", "check_magnitude", "check_possible", "transition_counts"]

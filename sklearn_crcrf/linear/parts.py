@@ -11,7 +11,7 @@ from .._kernels.sparse.columns import some_entries
 from ..criteria import Criterion
 from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
-from ..labels.constraints import Constraints, as_constraints, forbidden_scores
+from ..labels.constraints.constraints import Constraints, as_constraints, forbidden_scores
 from ..labels.encoding import sort_labels
 from ..structures import Chain
 from .columns import OwnColumns

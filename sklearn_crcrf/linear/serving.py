@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.csr import csr_arrays
-from ..labels.constraints import forbidden_scores
+from ..labels.constraints.constraints import forbidden_scores
 from ..serving import Tagger
 from ..serving.linear import linear_content
 

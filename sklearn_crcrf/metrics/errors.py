@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..labels.segments import Segments
 from ..labels.segments.label_sequences import factorize
+from ..labels.segments.segments import Segments
 from .docstrings import of_segments
 from .flatten import Pair, flatten
 from .segments import segments_of

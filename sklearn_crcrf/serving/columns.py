@@ -11,20 +11,6 @@ from ..utils.names import shown
 from ..utils.spelling import marked, spelling_feature
 from .content import Content
 
-__all__ = [
-    "Column",
-    "Columns",
-    "Step",
-    "as_neighbours",
-    "as_parts",
-    "attributes_of",
-    "cluster_of",
-    "outside",
-    "read_columns",
-    "reader_of",
-    "step_of",
-]
-
 Column = list[str | None]
 """The symbols of all tokens; None for tokens that have none."""
 

@@ -8,8 +8,6 @@ import numpy as np
 from .._kernels.text.strings import FrozenStrings, frozen_arrays
 from ..utils.unpacking import Budget
 
-__all__ = ["Content", "string_arrays"]
-
 
 class Content(NamedTuple):
     """The settings and arrays of a tagger, which may come from a file: they are checked on use.

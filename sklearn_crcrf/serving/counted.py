@@ -13,8 +13,6 @@ from .columns import Columns, reader_of
 from .content import Content
 from .packing import packed_rows
 
-__all__ = ["FEATURES", "counted_tagger"]
-
 FEATURES = (
     *(f"suffix{k}" for k in range(1, 6)),
     "prefix1",

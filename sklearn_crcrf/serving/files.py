@@ -26,8 +26,6 @@ from ..utils.replacing import replacing
 from ..utils.unpacking import MAX_BYTES, Budget, memory_of_json, read_limited
 from .content import Content
 
-__all__ = ["is_tagger_file", "read_content", "write_content"]
-
 ARCHIVE = b"PK\x03\x04"  # as complete models begin
 MAGIC = b"crcrf tagger file\x0d\x0a\x1a\x0a\x00\x00\x00"
 PACKED = b"\x1f\x8b"

@@ -17,8 +17,6 @@ from .._kernels.lattice.runs import (
 from .content import Content
 from .sums import ChainScores, PathSum
 
-__all__ = ["RunTables", "SequenceLattice"]
-
 # As of HigherOrderChain: the probability that a label needs, given scores of pairs, and the largest
 # number of labels of a token.
 THRESHOLD, MOST = 3e-5, 8

@@ -11,8 +11,6 @@ from .._kernels.text.tokens import AttributeReader
 from .columns import attributes_of, reader_of
 from .content import Content, string_arrays
 
-__all__ = ["linear_content", "linear_tagger"]
-
 
 def linear_content(
     names: Sequence[str],

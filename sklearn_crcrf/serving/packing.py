@@ -8,8 +8,6 @@ import numpy as np
 from .._kernels.text.tokens import rows_are_sound
 from .content import Content
 
-__all__ = ["pack_rows", "packed_rows"]
-
 # The rows of a block are 2 ** shift rows.
 LARGEST_SHIFT = 6
 LARGEST_OFFSET = 2**16 - 1

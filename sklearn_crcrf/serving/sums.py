@@ -9,9 +9,6 @@ from .._kernels.chain import lock_step, viterbi
 from .._kernels.chain.scores import BatchCounts, BatchPotentials, BatchScores
 from .._kernels.tree.messages import TreeRows, UpwardMessages, add_tree_counts, upward_messages
 
-__all__ = ["MOST_CERTAIN", "ChainScores", "Edges", "PathSum", "too_large"]
-
-
 # Scores up to here have rounding errors below 0.01, and the logarithms of probabilities too.
 MOST_CERTAIN = 1e13
 

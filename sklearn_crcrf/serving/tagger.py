@@ -14,8 +14,6 @@ from .higher_order import RunTables, SequenceLattice
 from .linear import linear_tagger
 from .sums import MOST_CERTAIN, ChainScores, Edges, PathSum, too_large
 
-__all__ = ["Tagger", "load_tagger"]
-
 # What makes the compiled tagger of each kind of model, and what reads its input.
 KINDS: dict[str, Callable[[Content, list], tuple[Any, Callable | None]]] = {
     "counted": counted_tagger,

@@ -6,8 +6,6 @@ from inspect import cleandoc, isclass, isfunction, unwrap
 from textwrap import indent
 from typing import TypeVar
 
-__all__ = ["entries_of", "filling"]
-
 Documented = TypeVar("Documented", bound=Callable)
 
 PLACE = re.compile(r"^( *)\{(\w[\w, ]*)\}(?=$| )", re.MULTILINE)

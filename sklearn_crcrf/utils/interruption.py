@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["STATUS", "install", "raised"]
-
 STATUS = 130
 MESSAGE = b"sklearn-crcrf: error: interrupted\n"
 

@@ -5,8 +5,6 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["in_one_thread"]
-
 
 def in_one_thread() -> AbstractContextManager:
     """Within this context the linear algebra of numpy and scipy uses one thread.

@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["lines_of", "split_lines"]
-
 # Some programs write "\r\r\n", which is one end of a line.
 _END = re.compile("\r*\n|\r")
 

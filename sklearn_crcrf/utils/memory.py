@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["available_memory", "release_freed_memory", "require_memory", "retain_freed_memory"]
-
 # Larger pieces have no effect on the GNU C library.
 LARGEST = 31 * 2**20
 # Less than this number of bytes is taken without a look at how much there is.

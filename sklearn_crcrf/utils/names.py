@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from reprlib import Repr
 from typing import Any
 
-__all__ = ["check_no_string", "check_several", "shown"]
-
 REPR = Repr()
 REPR.maxlevel = 3
 REPR.maxstring = REPR.maxother = 100

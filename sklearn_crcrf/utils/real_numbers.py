@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["real_numbers"]
-
 
 def real_numbers(values: Any, message: str) -> np.ndarray:
     """Numbers as an array of float64.

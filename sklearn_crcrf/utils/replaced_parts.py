@@ -18,8 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._kernels.text.strings import have_members
 from .soundness import Sound, check_sound
 
-__all__ = ["check_fitted", "check_parts", "parameter_names", "remember_parts"]
-
 PACKAGES = {"sklearn_crcrf", "sklearn"}
 SCALARS = (str, bytes, int, float, bool, type(None))
 

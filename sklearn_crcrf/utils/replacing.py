@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, NamedTuple
 
-__all__ = ["check_replaceable", "replacing", "sync_folder"]
-
 # Errors of systems that cannot open files without a name, or cannot sync folders.
 UNSUPPORTED = {errno.EISDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 NEW_FILE = 0o666

@@ -12,21 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = [
-    "Array",
-    "Fact",
-    "Sound",
-    "below",
-    "check_sound",
-    "indices",
-    "labels",
-    "matrix",
-    "pointers",
-    "require",
-    "setting_state",
-    "sparse",
-]
-
 LARGEST = float(np.finfo(np.float64).max)
 POINTERS = (np.int32, np.int64)
 KINDS = {"f": "floats", "i": "signed integers", "fiu": "numbers", "b": "bools", "OUS": "strings"}

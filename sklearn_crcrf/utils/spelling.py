@@ -9,8 +9,6 @@ from functools import lru_cache, partial
 from itertools import compress
 from unicodedata import category
 
-__all__ = ["CAPITALISATION", "SIMPLE", "Feature", "marked", "spelling_feature"]
-
 Words = list[str]
 Feature = Callable[[Words, Words], Words]
 

@@ -9,18 +9,6 @@ from math import inf
 from numbers import Integral
 from typing import IO, Any
 
-__all__ = [
-    "MAX_BYTES",
-    "Budget",
-    "TooLargeError",
-    "cannot_be_decoded",
-    "check_max_bytes",
-    "memory_of_json",
-    "read_limited",
-    "read_text",
-    "unpack",
-]
-
 MAX_BYTES = 2**32
 BLOCK = 2**20
 

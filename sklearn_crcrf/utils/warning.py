@@ -8,8 +8,6 @@ from types import FrameType
 import joblib
 import sklearn
 
-__all__ = ["warn_caller"]
-
 # The folders of the packages that may stand between the user and a warning.
 BETWEEN = tuple(
     os.path.dirname(path) + os.sep

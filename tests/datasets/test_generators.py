@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sklearn_crcrf.datasets import make_addresses, make_label_bias
-from sklearn_crcrf.datasets._address_grammar import SEGMENTS
+from sklearn_crcrf.datasets._addresses import _grammar
 
 GENERATORS = [make_label_bias, make_addresses]
 
@@ -75,7 +75,7 @@ def test_address_labels_are_proper_iob2(addresses):
         for previous, label in pairwise(["O", *labels]):
             assert label[0] != "I" or previous[2:] == label[2:]
     types = {label[2:] for label in chain(*y)} - {""}
-    assert types == {name.upper() for name in SEGMENTS}
+    assert types == {*_grammar()[2].values()}
 
 
 def test_addresses_are_not_separable_by_word(addresses):

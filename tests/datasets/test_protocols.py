@@ -29,11 +29,11 @@ def test_unknown_split():
 
 
 @pytest.mark.parametrize(
-    ("tag", "bare"),
+    ("tag", "stripped"),
     [("nn", "nn"), ("nn-tl-hl", "nn"), ("fw-nn-nc", "fw-nn"), ("---hl", "--"), ("-hl", "-hl")],
 )
-def test_suffixes_of_tags(tag, bare):
-    assert _protocols._BareTags()[tag] == bare
+def test_suffixes_of_tags(tag, stripped):
+    assert _protocols.bare(tag) == stripped
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...labels.segments import Segments, segments_to_labels, to_segments
 from ...labels.segments.schemes import are_segments, read_labels, scheme_of
+from ...labels.segments.segments import Segments, segments_to_labels, to_segments
 
 __all__ = ["Marks", "SegmentMarks", "TagMarks", "best_marks", "marks_for"]
 

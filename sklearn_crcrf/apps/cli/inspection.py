@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...base.unwrap import unwrap
-from ...labels.constraints import forbidden_scores
+from ...labels.constraints.constraints import forbidden_scores
 from ...model_files import StoredModel, load_model
 from ._numbers import whole
 from ._text import add_max_bytes

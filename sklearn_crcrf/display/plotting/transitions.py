@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...labels.constraints import forbidden_scores
+from ...labels.constraints.constraints import forbidden_scores
 from ._axes import classifier_with, new_axes, places_of_labels, plain
 
 __all__ = ["TransitionDisplay"]

@@ -20,7 +20,7 @@ from ...base.docstrings import documented
 from ...base.parameters import shared
 from ...base.sample_weight import label_weights, sequence_weights
 from ...data.ragged import SequenceArray
-from ...labels.constraints import as_constraints, forbidden_scores
+from ...labels.constraints.constraints import as_constraints, forbidden_scores
 from ...labels.partial import encode_partial_labels
 from ...linear import Corpus
 from ...linear.corpus import check_possible

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.docstrings import documented
 from ...base.parameters import shared
-from ...labels.constraints import forbidden_scores
+from ...labels.constraints.constraints import forbidden_scores
 from ...linear import Coefficients, Examples
 from ...linear.classifier import LinearChainClassifier
 from ...training.loop import CallbackSupportMixin, FitProgress, train

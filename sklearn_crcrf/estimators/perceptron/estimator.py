@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ...base.docstrings import documented
 from ...base.parameters import shared
 from ...data.layout import Layout
-from ...labels.constraints import forbidden_scores
+from ...labels.constraints.constraints import forbidden_scores
 from ...labels.partial import encode_allowed
 from ...linear import Corpus, Examples, Weights, find
 from ...linear.classifier import LinearChainClassifier

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...labels.constraints import forbidden_scores
+from ...labels.constraints.constraints import forbidden_scores
 from ...linear import Coefficients, Examples
 from ...linear.folder_shards import FolderShards
 from ...linear.parts import OwnCorpus

@@ -9,8 +9,6 @@ from ...utils.names import shown
 from ...utils.soundness import Array, Requirement
 from ..segments.schemes import SCHEMES, check_option, read_labels
 
-__all__ = ["Constraints", "as_constraints", "forbidden_scores", "segment_constraints"]
-
 
 class Constraints(NamedTuple):
     """Allowed transitions, first labels and last labels.

@@ -15,17 +15,6 @@ from ..encoding import as_python
 from ..inequalities import Inequalities
 from .groups import Groups, group_ids
 
-__all__ = [
-    "BoundConstraint",
-    "GlobalConstraint",
-    "Samples",
-    "as_labels",
-    "check_per",
-    "documented",
-    "label_ids",
-    "per_text",
-]
-
 PER = ("sample", "parent")
 
 

@@ -9,8 +9,6 @@ from ...data.layout import Layout
 from ...data.missing import is_missing
 from ...data.ragged import locate
 
-__all__ = ["Groups", "group_ids"]
-
 
 class Groups(NamedTuple):
     """Groups of tokens; all tokens of a group are in one sample.

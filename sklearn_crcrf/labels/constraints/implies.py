@@ -18,8 +18,6 @@ from .global_constraint import (
     per_text,
 )
 
-__all__ = ["Implies"]
-
 
 @dataclass(frozen=True)
 class _BoundImplication(BoundConstraint):

@@ -23,8 +23,6 @@ from .global_constraint import (
     per_text,
 )
 
-__all__ = ["AtLeast", "AtMost", "Exactly", "Linear"]
-
 # How much a sum may exceed its bounds, as a fraction of the largest coefficient.
 TOLERANCE = 1e-6
 

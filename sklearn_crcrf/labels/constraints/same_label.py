@@ -19,8 +19,6 @@ from .global_constraint import (
     label_ids,
 )
 
-__all__ = ["SameLabel"]
-
 
 @dataclass(frozen=True)
 class _BoundAgreement(BoundConstraint):

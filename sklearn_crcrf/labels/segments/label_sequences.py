@@ -12,8 +12,6 @@ from ...data.ragged import SequenceArray, locate
 from ...data.vocabulary import InvalidTokenError, Vocabulary
 from ...utils.names import check_several, shown
 
-__all__ = ["factorize", "is_nested", "label_sequences", "naming_unhashable"]
-
 
 def label_sequences(y: Any, name: str) -> SequenceArray:
     """Labels in any layout as a SequenceArray; one-dimensional labels are a single sequence."""

@@ -7,8 +7,6 @@ import numpy as np
 
 from .schemes import ONE_TO_ONE, SCHEMES, check_option, read_labels
 
-__all__ = ["Roles", "roles_of"]
-
 
 class Roles(NamedTuple):
     """The labels of the tokens of segments, by their place in the segment.

@@ -7,18 +7,6 @@ import numpy as np
 
 from ...utils.names import shown
 
-__all__ = [
-    "ONE_TO_ONE",
-    "SCHEMES",
-    "Scheme",
-    "SchemeLabels",
-    "are_segments",
-    "check_option",
-    "detect_scheme",
-    "read_labels",
-    "scheme_of",
-]
-
 
 class Scheme(NamedTuple):
     """How the labels of tokens spell segments.

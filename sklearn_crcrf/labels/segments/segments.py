@@ -8,15 +8,6 @@ from ...data.ragged import SequenceArray, joined_ranges, locate
 from .label_sequences import factorize, is_nested, label_sequences, naming_unhashable
 from .schemes import SCHEMES, SchemeLabels, check_option, read_labels
 
-__all__ = [
-    "Segments",
-    "SpelledSegments",
-    "convert_scheme",
-    "segments_to_labels",
-    "spell_segments",
-    "to_segments",
-]
-
 _READINGS = ("conlleval", "strict")
 
 
