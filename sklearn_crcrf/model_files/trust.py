@@ -116,47 +116,11 @@ FUNCTIONS = {
 }
 
 # Elementwise functions, for FunctionTransformer.
-NUMPY_FUNCTIONS = [
-    "absolute",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctanh",
-    "cbrt",
-    "ceil",
-    "cos",
-    "cosh",
-    "degrees",
-    "exp",
-    "exp2",
-    "expm1",
-    "fabs",
-    "floor",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logical_not",
-    "negative",
-    "positive",
-    "radians",
-    "reciprocal",
-    "rint",
-    "sign",
-    "signbit",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "tan",
-    "tanh",
-    "trunc",
-]
+NUMPY_FUNCTIONS = """
+absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp exp2 expm1
+fabs floor isfinite isinf isnan log log10 log1p log2 logical_not negative positive radians
+reciprocal rint sign signbit sin sinh sqrt square tan tanh trunc
+"""
 SCIPY_FUNCTIONS = ["expit", "log_expit", "logit"]
 # The modules of these functions in different versions of NumPy and SciPy.
 NUMPY_MODULES = ["numpy", "numpy._core._multiarray_umath", "numpy.core._multiarray_umath"]
@@ -167,38 +131,21 @@ SCIPY_MODULES = [
     "scipy.special._ufuncs",
 ]
 
-NUMPY_SCALARS = [
-    "bool",
-    "bool_",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "intc",
-    "longlong",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uintc",
-    "ulonglong",
-    "float16",
-    "float32",
-    "float64",
-    "str_",
-]
+NUMPY_SCALARS = """
+bool bool_ int8 int16 int32 int64 intc longlong uint8 uint16 uint32 uint64 uintc ulonglong float16
+float32 float64 str_
+"""
 SPARSE = {
     f"scipy.sparse._{form}": [f"{form}_array", f"{form}_matrix"] for form in ("csr", "csc", "coo")
 }
 
 
-def _is_few(value: Any) -> bool:
-    return value is None or (type(value) is int and abs(value) <= 1024)
-
-
 LIMITED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "memory": (lambda value: value is None, "None: models may not write cache files"),
-    "n_jobs": (_is_few, "None or an int of at most 1024"),
+    "n_jobs": (
+        lambda value: value is None or (type(value) is int and abs(value) <= 1024),
+        "None or an int of at most 1024",
+    ),
 }
 """Attributes by which a model could write files or start processes: a test of allowed values."""
 
@@ -217,7 +164,7 @@ def is_trusted(kind: str, module: Any, name: Any) -> bool:
     if full_name in trusted_names().get(kind, ()):
         return True
     return kind == "ObjectNode" and any(
-        name in names and full_name == _full_name(exporter, name)
+        name in names and getattr(import_module(exporter), name).__module__ == module
         for exporter, names in SCIKIT_LEARN.items()
         if full_name.startswith(f"{exporter}.")
     )
@@ -227,10 +174,10 @@ def is_trusted(kind: str, module: Any, name: Any) -> bool:
 def trusted_names() -> dict[str, frozenset[str]]:
     """The names that each kind of node of a skops file may have, but for scikit-learn's classes."""
     builtin = "builtins.{}".format
-    numpy_scalars = _names({"numpy": NUMPY_SCALARS})
+    numpy_scalars = _names({"numpy": NUMPY_SCALARS.split()})
     functions = [
         *_names(_ours(FUNCTIONS)),
-        *_names(dict.fromkeys(NUMPY_MODULES, NUMPY_FUNCTIONS)),
+        *_names(dict.fromkeys(NUMPY_MODULES, NUMPY_FUNCTIONS.split())),
         *_names(dict.fromkeys(SCIPY_MODULES, SCIPY_FUNCTIONS)),
     ]
     names = {
@@ -260,8 +207,3 @@ def _ours(names: Mapping[str, list[str]]) -> dict[str, list[str]]:
 
 def _names(by_module: Mapping[str, list[str]]) -> list[str]:
     return [f"{module}.{name}" for module, names in by_module.items() for name in names]
-
-
-def _full_name(exporter: str, name: str) -> str:
-    """The name of a class of scikit-learn, with the module that defines it."""
-    return f"{getattr(import_module(exporter), name).__module__}.{name}"

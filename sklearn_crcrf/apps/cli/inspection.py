@@ -5,9 +5,9 @@ import json
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...base.unwrap import unwrap
+from ...display.plotting.attributes import extremes, top_attributes
 from ...labels.constraints.constraints import forbidden_scores
 from ...model_files import StoredModel, load_model
 from ._numbers import whole
@@ -43,7 +43,10 @@ def run(options: argparse.Namespace) -> None:
     places = [labels.index(label) for label in shown]
     transitions = _transitions(classifier)
     edges = _top_edges(classifier, places, options.top)
-    attributes = _top_attributes(classifier, places, options.top)
+    attributes = {
+        str(label): weights
+        for label, weights in top_attributes(classifier, places, options.top).items()
+    }
     if options.json:
         _print_json(model, classifier, transitions, edges, attributes)
         return
@@ -80,38 +83,13 @@ def _top_edges(classifier: Any, places: list[int], n: int) -> list[tuple[str, st
     coef = getattr(classifier, "edge_coef_", None)
     if coef is None or not coef.size:
         return []
-    shown = np.ix_(range(len(coef)), places, places)
-    weights = coef[shown].ravel()
-    names = classifier.edge_attribute_names_
+    weights, names = coef[:, places][:, :, places], classifier.edge_attribute_names_
     labels = [str(classifier.classes_[j]) for j in places]
     found = []
-    for k in _extremes(weights, n):
-        a, i, j = np.unravel_index(k, (len(coef), len(places), len(places)))
-        found.append((labels[i], labels[j], str(names[a]), float(weights[k])))
+    for k in extremes(weights.ravel(), n):
+        a, i, j = np.unravel_index(k, weights.shape)
+        found.append((labels[i], labels[j], str(names[a]), float(weights[a, i, j])))
     return found
-
-
-def _top_attributes(classifier: Any, places: list[int], n: int) -> dict[str, dict[str, float]]:
-    """For each label the attributes with the largest and smallest weights, largest first."""
-    coef = getattr(classifier, "coef_", None)
-    names = getattr(classifier, "attribute_names_", None)
-    if coef is None or names is None:
-        return {}
-    columns = sp.csc_array(coef)
-    found = {}
-    for j in places:
-        chosen = slice(columns.indptr[j], columns.indptr[j + 1])
-        rows, weights = columns.indices[chosen], columns.data[chosen]
-        top = {str(names[rows[k]]): float(weights[k]) for k in _extremes(weights, n)}
-        found[str(classifier.classes_[j])] = top
-    return found
-
-
-def _extremes(weights: np.ndarray, n: int) -> list[int]:
-    """Where the n largest positive and n smallest negative weights are, largest first."""
-    order = np.argsort(-weights, kind="stable")
-    best = [k for k in order[:n] if weights[k] > 0]
-    return best + [k for k in order[::-1][:n] if weights[k] < 0][::-1]
 
 
 def _print_json(
@@ -124,8 +102,8 @@ def _print_json(
     labels = [str(label) for label in classifier.classes_]
     nested = {}
     if transitions is not None:
-        values = [[None if np.isinf(v) else v for v in row] for row in transitions.tolist()]
-        rows = (dict(zip(labels, row, strict=True)) for row in values)
+        possible = np.where(np.isinf(transitions), np.array(None), transitions).tolist()
+        rows = (dict(zip(labels, row, strict=True)) for row in possible)
         nested = dict(zip(labels, rows, strict=True))
     content = {
         "estimator": type(classifier).__name__,

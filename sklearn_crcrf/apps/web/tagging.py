@@ -1,5 +1,6 @@
 """The application behind the page that labels pasted text, and its JSON interface."""
 
+import json
 import operator
 from collections.abc import Callable, Generator, Sequence
 from itertools import pairwise
@@ -15,9 +16,8 @@ from ...utils.lines import lines_of
 from ..annotation.marks import marks_for
 from ..annotation.pool import split_words
 from ..annotation.proposals import proposals
-from .files import pages
+from .files import FOLDER, pages
 from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
-from .openapi import description
 from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
 
 __all__ = ["tagging_app"]
@@ -87,6 +87,9 @@ def tagging_app(estimator: Any) -> Starlette:
             }
         )
 
+    api = json.loads((FOLDER / "openapi.json").read_text(encoding="ascii"))
+    api["info"]["version"] = __version__
+    api["components"]["schemas"]["Labels"]["items"]["enum"] = classes
     health = {
         "status": "ok",
         "version": __version__,
@@ -99,7 +102,7 @@ def tagging_app(estimator: Any) -> Starlette:
         routes=[
             *pages("tag.html", "tag.js", "common.js", "style.css"),
             constant("/health", health),
-            constant("/openapi.json", description(classes)),
+            constant("/openapi.json", api),
             post_steps("/tag", tag, work),
             post_steps("/explain", explained, work),
         ]

@@ -1,11 +1,14 @@
-"""The probabilities of the labels of tokens, as displays show them."""
+"""Labelled tokens with the probabilities of their labels, as displays show them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["SURE", "Marginals"]
+from ._markup import Markup, NotebookDisplay, element
+from .single import single
+
+__all__ = ["SURE", "TaggedTokens", "checked_marginals"]
 
 # A label with a lower probability is marked as unsure.
 SURE = 0.9
@@ -13,44 +16,57 @@ SURE = 0.9
 LEAST, MOST_LABELS = 0.005, 5
 
 
-class Marginals:
-    """The probabilities of the labels of tokens.
+def checked_marginals(marginals: Any, tokens: Sequence[str], classes: Sequence[Any]) -> np.ndarray:
+    """Return marginals as an array, after a check of its shape."""
+    values, shape = np.asarray(marginals, dtype=float), (len(tokens), len(classes))
+    if values.shape != shape:
+        raise ValueError(f"marginals has shape {values.shape}, but tokens and classes are {shape}")
+    return values
 
-    Parameters
-    ----------
-    values : array-like of shape (n_tokens, n_labels)
-    classes : sequence of labels or None
-    n_tokens : int
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not agree.
+class TaggedTokens(NotebookDisplay):
+    """Base of displays of tokens with their labels, and perhaps marginals.
 
-    Examples
-    --------
-    >>> from sklearn_crcrf.display.notebook._marginals import Marginals
-    >>> marginals = Marginals([[0.9, 0.1], [0.001, 0.999]], ["D", "N"], 2)
-    >>> marginals.likeliest(1), marginals.of(0, "D")
-    ([('N', 0.999)], 0.9)
+    A subclass implements ``_main`` and ``__str__``, and sets ``unsure``: how a token is marked
+    whose label is unsure.
     """
 
-    def __init__(self, values: Any, classes: Sequence[Any] | None, n_tokens: int):
-        self.values, self._classes = np.asarray(values, dtype=float), list(classes or [])
-        shape = n_tokens, len(self._classes)
-        if self.values.shape != shape:
-            raise ValueError(
-                f"marginals has shape {self.values.shape}, but tokens and classes are {shape}"
-            )
+    unsure: str
 
-    def of(self, t: int, label: Any) -> float:
-        """The probability of a label of token t; 0 for an unknown label."""
-        return self._shares(t).get(label, 0.0)
+    def __init__(self, tokens: Sequence[str], labels: Sequence[Any], marginals: Any, classes: Any):
+        self.tokens, self.labels = [str(token) for token in tokens], list(labels)
+        self.classes = None if classes is None else np.asarray(classes).tolist()
+        if len(self.tokens) != len(self.labels):
+            raise ValueError(f"there are {len(self.tokens)} tokens, but {len(self.labels)} labels")
+        self.marginals = marginals
+        if marginals is not None:
+            self.marginals = checked_marginals(marginals, self.tokens, self.classes or [])
 
-    def likeliest(self, t: int) -> list[tuple[Any, float]]:
+    @classmethod
+    def _of(cls, estimator: Any, sequence: Any, tokens: Any, **options: Any) -> Any:
+        """Make a display of the labels that an estimator predicts, with their marginals."""
+        classifier, X, texts = single(estimator, sequence, tokens)
+        options |= {"marginals": classifier.predict_proba(X).data, "classes": classifier.classes_}
+        return cls(texts, classifier.predict(X).data.tolist(), **options)
+
+    def _main(self) -> Markup:
+        raise NotImplementedError
+
+    def _body(self) -> list[Markup]:
+        if self.marginals is None:
+            return [self._main()]
+        hint = f"Point at a token for its probabilities; {self.unsure}: below {SURE}."
+        return [self._main(), element("p", hint, class_="quiet hint")]
+
+    def _shares(self, t: int) -> dict[Any, float]:
+        """The probabilities of all labels of token t."""
+        return dict(zip(self.classes or [], self.marginals[t].tolist(), strict=True))
+
+    def _probability(self, t: int) -> float:
+        """The probability of the label of token t; 1 without marginals, 0 for an unknown label."""
+        return 1.0 if self.marginals is None else self._shares(t).get(self.labels[t], 0.0)
+
+    def _likeliest(self, t: int) -> list[tuple[Any, float]]:
         """The likeliest labels of token t, with their probabilities."""
         shares = sorted(self._shares(t).items(), key=lambda item: -item[1])
         return [(label, p) for label, p in shares[:MOST_LABELS] if p >= LEAST]
-
-    def _shares(self, t: int) -> dict[Any, float]:
-        return dict(zip(self._classes, self.values[t].tolist(), strict=True))

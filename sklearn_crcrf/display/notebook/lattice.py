@@ -1,11 +1,13 @@
 """Lattice: the labels of each token with their probabilities, and the best paths through them."""
 
 from collections.abc import Sequence
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
 from ._labels import colours
+from ._marginals import checked_marginals
 from ._markup import Markup, NotebookDisplay, drawing, element, line, text
 from ._text import aligned
 from .single import single
@@ -59,18 +61,12 @@ class Lattice(NotebookDisplay):
         paths: Sequence[tuple[Sequence[Any], float]],
     ):
         self.tokens, self.classes = [str(token) for token in tokens], np.asarray(classes).tolist()
-        self.marginals = np.asarray(marginals, dtype=float)
+        self.marginals = checked_marginals(marginals, self.tokens, self.classes)
         self.paths = [(list(labels), float(probability)) for labels, probability in paths]
-        shape = len(self.tokens), len(self.classes)
-        if self.marginals.shape != shape:
-            raise ValueError(
-                f"marginals has shape {self.marginals.shape}, but tokens and classes are {shape}"
-            )
+        n = len(self.tokens)
         for labels, _ in self.paths:
-            if len(labels) != shape[0]:
-                raise ValueError(
-                    f"a path has {len(labels)} labels, but there are {shape[0]} tokens"
-                )
+            if len(labels) != n:
+                raise ValueError(f"a path has {len(labels)} labels, but there are {n} tokens")
 
     @classmethod
     def from_estimator(
@@ -115,9 +111,15 @@ class Lattice(NotebookDisplay):
 
     def _body(self) -> list[Markup]:
         said = "Circles: probabilities of labels. Lines: the best paths."
+        legend = []
+        for rank, (labels, probability) in enumerate(self.paths):
+            stroke = line("path", 0, 5, 40, 5, **self._stroke(rank))
+            swatch = element("svg", stroke, width=40, height=10)
+            names = [(" ", element("span", label, class_="whole")) for label in labels]
+            legend.append(element("li", swatch, f"{probability:.3f} ", *chain(*names)))
         return [
             element("div", self._drawing(), class_="scroll"),
-            element("ol", *map(self._legend, range(len(self.paths)))),
+            element("ol", *legend),
             element("p", said, class_="quiet"),
         ]
 
@@ -142,17 +144,19 @@ class Lattice(NotebookDisplay):
         lines = [line("grid", left, at, width, at, stroke_dasharray="1 4") for at in y.values()]
         names = [text(left - 12, at, label, 24, "end") for label, at in y.items()]
         letters = int(column / LETTER)
-        heads = [
-            text(at, ROW / 2, token, letters, "middle")
-            for at, token in zip(x, self.tokens, strict=True)
-        ]
+        heads = [text(x[t], ROW / 2, self.tokens[t], letters, "middle") for t in range(len(x))]
         paths = [self._path(rank, x, y, column) for rank in reversed(range(len(self.paths)))]
-        circles = [
-            self._circle(t, j, x[t], y[self.classes[j]])
-            for t in range(len(self.tokens))
-            for j in shown
-            if self.marginals[t, j] >= LEAST / 10
-        ]
+        circles = []
+        for t, j in product(range(len(x)), shown):
+            p, label = self.marginals[t, j], self.classes[j]
+            if p >= LEAST / 10:
+                title = element("title", f"{self.tokens[t]}: {label} {p:.3f}")
+                place = {
+                    "cx": f"{x[t]:.1f}",
+                    "cy": f"{y[label]:.1f}",
+                    "r": f"{RADIUS * p**0.5:.1f}",
+                }
+                circles.append(element("circle", title, **place, fill_opacity=0.75))
         parts = *lines, *paths, *circles, *names, *heads
         return drawing(width, height, "lattice of labels", *parts)
 
@@ -172,18 +176,3 @@ class Lattice(NotebookDisplay):
         style = colours(range(len(self.paths)))[rank]
         dashes = DASHES[rank % len(DASHES)]
         return {"style": style, "stroke_width": 3 if rank == 0 else 2, "stroke_dasharray": dashes}
-
-    def _circle(self, t: int, j: int, x: float, y: float) -> Markup:
-        probability = self.marginals[t, j]
-        title = element("title", f"{self.tokens[t]}: {self.classes[j]} {probability:.3f}")
-        radius = f"{RADIUS * probability**0.5:.1f}"
-        return element("circle", title, cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, fill_opacity=0.75)
-
-    def _legend(self, rank: int) -> Markup:
-        labels, probability = self.paths[rank]
-        stroke = line("path", 0, 5, 40, 5, **self._stroke(rank))
-        swatch = element("svg", stroke, width=40, height=10)
-        names = [
-            piece for label in labels for piece in (" ", element("span", label, class_="whole"))
-        ]
-        return element("li", swatch, f"{probability:.3f} ", *names)

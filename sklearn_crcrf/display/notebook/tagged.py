@@ -3,18 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ._labels import colours, find_scheme, kind_of_label, runs_of_segments
-from ._marginals import SURE, Marginals
-from ._markup import Markup, NotebookDisplay, element
+from ._marginals import SURE, TaggedTokens
+from ._markup import Markup, element
 from ._text import aligned
-from .single import single
 
 __all__ = ["TaggedSequence"]
 
 
-class TaggedSequence(NotebookDisplay):
+class TaggedSequence(TaggedTokens):
     """A sequence with its labels, or with its segments if labels mark segments.
 
     A notebook shows it in colours. With marginals, pointing at a token lists its likeliest
@@ -48,6 +45,8 @@ class TaggedSequence(NotebookDisplay):
     [Ann Lee PER] sings
     """
 
+    unsure = "dotted"
+
     def __init__(
         self,
         tokens: Sequence[str],
@@ -57,19 +56,8 @@ class TaggedSequence(NotebookDisplay):
         classes: Any = None,
         scheme: str | None = "auto",
     ):
-        self.tokens, self.labels = [str(token) for token in tokens], list(labels)
-        self.classes = None if classes is None else np.asarray(classes).tolist()
-        if len(self.tokens) != len(self.labels):
-            raise ValueError(f"there are {len(self.tokens)} tokens, but {len(self.labels)} labels")
-        self._marginals = None
-        if marginals is not None:
-            self._marginals = Marginals(marginals, self.classes, len(self.tokens))
+        super().__init__(tokens, labels, marginals, classes)
         self.scheme = find_scheme(scheme, self.classes or self.labels)
-
-    @property
-    def marginals(self) -> np.ndarray | None:
-        """Probabilities of the labels of each token, if they are given."""
-        return None if self._marginals is None else self._marginals.values
 
     @classmethod
     def from_estimator(
@@ -98,9 +86,7 @@ class TaggedSequence(NotebookDisplay):
         a dog
         D N
         """
-        classifier, X, texts = single(estimator, sequence, tokens)
-        labels, marginals = classifier.predict(X).data.tolist(), classifier.predict_proba(X).data
-        return cls(texts, labels, marginals=marginals, classes=classifier.classes_, scheme=scheme)
+        return cls._of(estimator, sequence, tokens, scheme=scheme)
 
     def __str__(self) -> str:
         if self.scheme is None:
@@ -111,13 +97,9 @@ class TaggedSequence(NotebookDisplay):
             pieces.append(words if kind is None else f"[{words} {kind}]")
         return " ".join(pieces)
 
-    def _body(self) -> list[Markup]:
+    def _main(self) -> Markup:
         text = self._words() if self.scheme is None else self._segments(self.scheme)
-        body = [element("p", *[piece for part in text for piece in (part, " ")])]
-        if self._marginals is not None:
-            hint = f"Point at a token for its probabilities; dotted: below {SURE}."
-            body.append(element("p", hint, class_="quiet hint"))
-        return body
+        return element("p", *[piece for part in text for piece in (part, " ")])
 
     def _words(self) -> list[Markup]:
         style = colours(self.classes or self.labels)
@@ -151,12 +133,12 @@ class TaggedSequence(NotebookDisplay):
     def _token(self, t: int) -> Markup:
         """A token, and the tip that is shown when it is pointed at."""
         text = element("bdi", self.tokens[t])
-        if self._marginals is None:
+        if self.marginals is None:
             return element("span", text, class_="token")
-        unsure = " unsure" if self._marginals.of(t, self.labels[t]) < SURE else ""
+        unsure = " unsure" if self._probability(t) < SURE else ""
         lines = [
             element("span", _bar(p), f"{label} {p:.2f}", class_="share")
-            for label, p in self._marginals.likeliest(t)
+            for label, p in self._likeliest(t)
         ]
         tip = element("span", element("b", text), *lines, class_="tip")
         return element("span", text, tip, class_=f"token{unsure}", tabindex="0")

@@ -7,9 +7,8 @@ import numpy as np
 
 from ...data.graphs import GraphArray
 from ._labels import colours
-from ._marginals import SURE, Marginals
-from ._markup import Markup, NotebookDisplay, drawing, element, line, text
-from .single import single
+from ._marginals import SURE, TaggedTokens
+from ._markup import Markup, drawing, element, line, text
 
 __all__ = ["TaggedTree"]
 
@@ -18,7 +17,7 @@ __all__ = ["TaggedTree"]
 LEVEL, BOX, LETTER, NARROWEST, WIDEST, GAP = 74, 42, 8, 40, 150, 8
 
 
-class TaggedTree(NotebookDisplay):
+class TaggedTree(TaggedTokens):
     """A tree with the labels of its tokens; or several trees, if there are several roots.
 
     A notebook draws a box for each token, with its label, in the order of the tokens; its parent
@@ -52,6 +51,8 @@ class TaggedTree(NotebookDisplay):
        └─ The det
     """
 
+    unsure = "dashed"
+
     def __init__(
         self,
         tokens: Sequence[str],
@@ -61,13 +62,7 @@ class TaggedTree(NotebookDisplay):
         marginals: Any = None,
         classes: Any = None,
     ):
-        self.tokens, self.labels = [str(token) for token in tokens], list(labels)
-        self.classes = None if classes is None else np.asarray(classes).tolist()
-        if len(self.tokens) != len(self.labels):
-            raise ValueError(f"there are {len(self.tokens)} tokens, but {len(self.labels)} labels")
-        self._marginals = None
-        if marginals is not None:
-            self._marginals = Marginals(marginals, self.classes, len(self.tokens))
+        super().__init__(tokens, labels, marginals, classes)
         tree = GraphArray.from_parents([self.tokens], [list(parents)])
         self.parents: list[int] = tree.parents.tolist()
 
@@ -104,32 +99,20 @@ class TaggedTree(NotebookDisplay):
         """
         if not isinstance(tree, GraphArray):
             raise ValueError(f"tree must be a GraphArray, but is a {type(tree).__name__}")
-        classifier, X, texts = single(estimator, tree, tokens)
-        labels, marginals = classifier.predict(X).data.tolist(), classifier.predict_proba(X).data
-        classes = classifier.classes_
-        return cls(texts, labels, tree.parents.tolist(), marginals=marginals, classes=classes)
+        return cls._of(estimator, tree, tokens, parents=tree.parents.tolist())
 
     def __str__(self) -> str:
         return "\n".join(before + self._words(t) for t, before in self._walk())
 
     def _words(self, t: int) -> str:
         words = f"{self.tokens[t]} {self.labels[t]}"
-        return words if self._marginals is None else f"{words} {self._probability(t):.2f}"
-
-    def _probability(self, t: int) -> float:
-        """The probability of the label of a token; 1 if there are no marginals."""
-        return 1.0 if self._marginals is None else self._marginals.of(t, self.labels[t])
-
-    def _children(self) -> list[list[int]]:
-        """The children of each token; at the end, the roots."""
-        children: list[list[int]] = [[] for _ in range(len(self.tokens) + 1)]
-        for t, parent in enumerate(self.parents):
-            children[parent].append(t)
-        return children
+        return words if self.marginals is None else f"{words} {self._probability(t):.2f}"
 
     def _walk(self) -> Iterator[tuple[int, str]]:
         """The tokens, each before its children, and the branches that stand before it as text."""
-        children = self._children()
+        children: list[list[int]] = [[] for _ in range(len(self.tokens) + 1)]
+        for t, parent in enumerate(self.parents):
+            children[parent].append(t)  # at the end, the roots
         left = [(t, "", "") for t in reversed(children[-1])]
         while left:
             t, before, below = left.pop()
@@ -139,20 +122,15 @@ class TaggedTree(NotebookDisplay):
                 branch, space = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
                 left.append((child, below + branch, below + space))
 
-    def _body(self) -> list[Markup]:
-        body = [element("div", self._drawing(), class_="scroll")]
-        if self._marginals is not None:
-            hint = f"Point at a token for its probabilities; dashed: below {SURE}."
-            body.append(element("p", hint, class_="quiet hint"))
-        return body
-
-    def _drawing(self) -> Markup:
-        depth, labels = self._depths(), map(str, self.labels)
-        letters = [max(map(len, words)) for words in zip(self.tokens, labels, strict=True)]
+    def _main(self) -> Markup:
+        depth = np.zeros(len(self.tokens), dtype=int)
+        for t, _ in self._walk():
+            depth[t] = depth[self.parents[t]] + 1 if self.parents[t] >= 0 else 0
+        letters = [max(len(t), len(str(y))) for t, y in zip(self.tokens, self.labels, strict=True)]
         widths = np.clip(LETTER * np.array([*letters, 0]) + 16, NARROWEST, WIDEST)[:-1]
         # A border is drawn half outside of its box.
         right = np.cumsum(widths + GAP) + 1
-        middle, top = right - GAP - widths / 2, LEVEL * np.array(depth, dtype=int) + 1
+        middle, top = right - GAP - widths / 2, LEVEL * depth + 1
         links = [
             line("link", middle[parent], top[parent] + BOX, middle[t], top[t])
             for t, parent in enumerate(self.parents)
@@ -163,22 +141,17 @@ class TaggedTree(NotebookDisplay):
             self._box(t, middle[t], top[t], widths[t], style.get(self.labels[t]))
             for t in range(len(self.tokens))
         ]
-        height = LEVEL * max(depth, default=0) + BOX + 2
-        return drawing(right.max(initial=0), height, "tree of labels", *links, *boxes)
-
-    def _depths(self) -> list[int]:
-        depth = [0] * len(self.tokens)
-        for t, _ in self._walk():
-            if self.parents[t] >= 0:
-                depth[t] = depth[self.parents[t]] + 1
-        return depth
+        size = right.max(initial=0), LEVEL * depth.max(initial=0) + BOX + 2
+        return element("div", drawing(*size, "tree of labels", *links, *boxes), class_="scroll")
 
     def _box(self, t: int, middle: float, top: float, width: float, style: str | None) -> Markup:
         """The box of a token, with the title that is shown when it is pointed at."""
-        left, bottom, letters = middle - width / 2, top + BOX, int(width / LETTER)
-        said, share = [self.tokens[t]], self._probability(t)
-        if self._marginals is not None:
-            said += [f"{label} {p:.2f}" for label, p in self._marginals.likeliest(t)]
+        left, letters, share = middle - width / 2, int(width / LETTER), self._probability(t)
+        said, bars = [self.tokens[t]], []
+        if self.marginals is not None:
+            said += [f"{label} {p:.2f}" for label, p in self._likeliest(t)]
+            start, bottom = left + 5, top + BOX - 3
+            bars = [line("share", start, bottom, start + share * (width - 10), bottom)]
         dashes = None if share >= SURE else "4 3"
         box = {"x": left, "y": top, "width": width, "height": BOX, "rx": 5}
         return element(
@@ -187,9 +160,6 @@ class TaggedTree(NotebookDisplay):
             element("rect", class_="box", stroke_dasharray=dashes, **box),
             text(middle, top + 13, self.tokens[t], letters, "middle"),
             text(middle, top + 29, self.labels[t], letters, "middle", class_="label"),
-            *self._bar(left + 5, bottom - 3, share * (width - 10)),
+            *bars,
             style=style,
         )
-
-    def _bar(self, left: float, y: float, length: float) -> list[Markup]:
-        return [] if self._marginals is None else [line("share", left, y, left + length, y)]

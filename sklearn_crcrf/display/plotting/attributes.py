@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ._axes import classifier_with, grid_in, new_axes, places_of_labels, plain
 
-__all__ = ["TopAttributesDisplay"]
+__all__ = ["TopAttributesDisplay", "extremes", "top_attributes"]
 
 LONGEST_NAME = 32
 
@@ -76,16 +76,8 @@ class TopAttributesDisplay:
             If the estimator has no weights of attributes, such as BoostedCRF.
         """
         classifier = classifier_with(estimator, "coef_", "attribute_names_")
-        coef, names = classifier.coef_, classifier.attribute_names_
-        columns = sp.csc_array(coef) if sp.issparse(coef) else coef
-        weights = {}
-        for j in places_of_labels(classifier.classes_, labels).tolist():
-            column = columns[:, [j]]
-            column = column.toarray() if sp.issparse(column) else column
-            top = _extremes(column.ravel(), n_top)
-            weights[classifier.classes_.tolist()[j]] = {
-                str(names[k]): float(column[k, 0]) for k in top
-            }
+        places = places_of_labels(classifier.classes_, labels).tolist()
+        weights = top_attributes(classifier, places, n_top)
         return cls(weights).plot(ax=ax, **options)
 
     def plot(
@@ -129,14 +121,39 @@ class TopAttributesDisplay:
         return self
 
 
-def _extremes(values: np.ndarray, n_top: int) -> np.ndarray:
-    """Indices of the largest positive and the smallest negative values, largest first."""
-    n = min(n_top, len(values))
-    if n == 0:
-        return np.empty(0, dtype=np.int64)
-    ends = [np.argpartition(sign * values, n - 1)[:n] for sign in (-1.0, 1.0)]
-    chosen = np.concatenate([ends[0][values[ends[0]] > 0], ends[1][values[ends[1]] < 0]])
-    return chosen[np.argsort(-values[chosen], kind="stable")]
+def top_attributes(classifier: Any, places: list[int], n: int) -> dict[Any, dict[str, float]]:
+    """Find the attributes with the largest and smallest weights of each label.
+
+    Parameters
+    ----------
+    classifier : fitted classifier
+    places : list of int
+        The indices of the labels.
+    n : int
+        Number of positive weights, and of negative weights.
+
+    Returns
+    -------
+    dict from label to dict from attribute to weight
+        Largest weights first; empty if the classifier has no weights of attributes.
+    """
+    coef = getattr(classifier, "coef_", None)
+    names = getattr(classifier, "attribute_names_", None)
+    if coef is None or names is None:
+        return {}
+    columns, labels, found = sp.csc_array(coef), classifier.classes_.tolist(), {}
+    for j in places:
+        chosen = slice(columns.indptr[j], columns.indptr[j + 1])
+        rows, weights = columns.indices[chosen], columns.data[chosen]
+        found[labels[j]] = {str(names[rows[k]]): float(weights[k]) for k in extremes(weights, n)}
+    return found
+
+
+def extremes(weights: np.ndarray, n: int) -> list[int]:
+    """Find the n largest positive and n smallest negative weights, largest first."""
+    order = np.argsort(-weights, kind="stable")
+    best = [k for k in order[:n] if weights[k] > 0]
+    return best + [k for k in order[::-1][:n] if weights[k] < 0][::-1]
 
 
 def _limits(values: list[float], largest: float) -> tuple[float, float]:

@@ -100,6 +100,7 @@ def test_health_and_description(client):
         "/explain",
         "/health",
     }
+    assert described["components"]["schemas"]["Labels"]["items"]["enum"] == health["labels"]
 
 
 def test_what_takes_too_long_is_refused(monkeypatch):
