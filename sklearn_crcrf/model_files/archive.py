@@ -13,11 +13,8 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..utils.unpacking import MAX_BYTES, Budget, TooLargeError, memory_of_json
-from .headers import read_header
-from .schema import check_schema, files_of
-
-__all__ = ["MAX_BYTES", "Archive", "TooLargeError", "checked_archive"]
+from ..utils.unpacking import Budget, memory_of_json
+from .schema import check_schema, files_of, read_header
 
 SCHEMA = "schema.json"
 # Objects take about ten times as much memory as the text that describes them.

@@ -18,8 +18,6 @@ from ..serving.files import read_content, write_content
 from ..structures import HigherOrderChain, RunTable, Scores, Structure, structure_of
 from ..structures.scores import TokenTransitions
 
-__all__ = ["CompactClassifier", "load_compact", "save_compact"]
-
 ONLY_PREDICTS = (
     "a compact model only predicts: it has no counts and no training data. Train on with the "
     "complete model, which save_model writes without compact=True"

@@ -16,8 +16,6 @@ import scipy.sparse as sp
 
 from ..utils.soundness import Array, Fact, Requirement, indices, labels, require
 
-__all__ = ["SCIKIT_LEARN", "check_foreign"]
-
 SCALARS = str | bytes | Number | np.generic | None
 # Of polynomials; scikit-learn counts their terms one degree after the other.
 HIGHEST_DEGREE = 32

@@ -13,9 +13,7 @@ import numpy as np
 
 from .archive import Archive
 from .foreign import check_foreign
-from .headers import read_header
-
-__all__ = ["objects_of"]
+from .schema import read_header
 
 KEY_TYPES = (str, bool, int, float, np.generic)
 COMPRESSED = ("csr", "csc")

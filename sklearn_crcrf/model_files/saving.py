@@ -2,22 +2,26 @@
 
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from sklearn.base import BaseEstimator
+
 from .._version import __version__
+from ..base.classifier import BaseSequenceClassifier
+from ..base.unwrap import single_steps, steps_of
 from ..serving import Tagger
 from ..serving.files import is_tagger_file
+from ..utils.replaced_parts import check_fitted
 from ..utils.replacing import replacing
-from ..utils.unpacking import check_max_bytes, read_limited
-from .archive import MAX_BYTES, TooLargeError, checked_archive
+from ..utils.soundness import check_sound
+from ..utils.unpacking import MAX_BYTES, TooLargeError, check_max_bytes, read_limited
+from .archive import checked_archive
 from .compact import CompactClassifier, load_compact, save_compact
-from .models import check_is_sound, check_is_trained, check_model
 from .objects import objects_of
 from .schema import UntrustedError
-
-__all__ = ["MAX_BYTES", "StoredModel", "load_model", "require_skops", "save_model"]
+from .trust import PACKAGE
 
 FORMAT, VERSION = "sklearn-crcrf model", 1
 MAGIC = b"PK\x03\x04"
@@ -132,7 +136,9 @@ def save_model(
         return
     io = require_skops()
     check_model(estimator)
-    check_is_sound(estimator)
+    transformers, last = steps_of(estimator)
+    for part in [*transformers, last]:  # parts that are read from a file have been checked already
+        check_sound(part)
     check_is_trained(estimator)
     content = {
         "format": FORMAT,
@@ -265,3 +271,58 @@ def _checked(content: Any) -> StoredModel:
     if columns is not None and not all(c is None or isinstance(c, str) for c in list(columns)):
         raise WrongContentError("has columns whose names are not text")
     return StoredModel.of(content["estimator"], columns, content.get("separator"))
+
+
+def check_is_trained(estimator: Any) -> None:
+    """Check that an estimator is fitted, with all transformers before it that need to be.
+
+    Raises
+    ------
+    NotFittedError
+        If one of them is not fitted; the message names it.
+    """
+    transformers, last = steps_of(estimator)
+    for part in [*single_steps(transformers), last]:
+        check_fitted(part)
+
+
+def check_model(estimator: Any) -> None:
+    """Check that a model is a sequence classifier of this package, with valid parameters.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a sequence classifier nor a pipeline that ends in one; or if a parameter is
+        not valid.
+    """
+    _, last = steps_of(estimator)
+    if not isinstance(last, BaseSequenceClassifier) and not _is_crfsuite(last):
+        raise ValueError(
+            "the estimator must be a sequence classifier of sklearn_crcrf, or a pipeline that ends "
+            f"in one, but is a {type(last).__name__}"
+        )
+    for part in _estimators_in(estimator):
+        # Those of scikit-learn have been validated when they were read.
+        if hasattr(part, "_parameter_constraints") and type(part).__module__.startswith(PACKAGE):
+            part._validate_params()
+
+
+def _is_crfsuite(estimator: Any) -> bool:
+    # Imported only here, because it imports the training by all its algorithms.
+    from ..estimators.crfsuite import CRFsuiteCRF
+
+    return isinstance(estimator, CRFsuiteCRF)
+
+
+def _estimators_in(estimator: BaseEstimator) -> Iterator[BaseEstimator]:
+    """An estimator, its parameters and its fitted parts."""
+    left, seen = [estimator], set()
+    while left:
+        part = left.pop()
+        if id(part) in seen or not isinstance(part, (BaseEstimator, dict, list, tuple)):
+            continue
+        seen.add(id(part))
+        if isinstance(part, BaseEstimator):
+            yield part
+            part = vars(part)
+        left.extend(part.values() if isinstance(part, dict) else part)

@@ -12,8 +12,6 @@ from typing import Any
 
 from .foreign import SCIKIT_LEARN
 
-__all__ = ["LIMITED", "PACKAGE", "is_trusted", "trusted_names"]
-
 PACKAGE = __package__.partition(".")[0]
 
 # Classes of this package whose attributes are stored, by the module that defines them.

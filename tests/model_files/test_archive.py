@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from sklearn_crcrf import CRF, HMM
 from sklearn_crcrf.model_files import load_model
-from sklearn_crcrf.model_files.archive import TooLargeError, checked_archive
+from sklearn_crcrf.model_files.archive import checked_archive
 from sklearn_crcrf.model_files.objects import objects_of
+from sklearn_crcrf.utils.unpacking import TooLargeError
 
 skops = pytest.importorskip("skops.io")
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Annotation", "Annotations", "Change"]
-
 ACTS = ("accept", "skip", "flag")
 
 

@@ -8,8 +8,6 @@ import numpy as np
 from ...estimators.empirical import EmpiricalCRF
 from .pool import Pool
 
-__all__ = ["MEASURES", "Values", "doubts", "suspicions"]
-
 # Number of sentences that are measured at a time.
 CHUNK = 250
 N_FOLDS = 5

@@ -9,8 +9,6 @@ from sklearn.base import clone
 from ...estimators.empirical import EmpiricalCRF
 from .annotations import Annotation, Change
 
-__all__ = ["Learner"]
-
 Labelled = tuple[tuple[str, ...], tuple[str, ...]]
 
 

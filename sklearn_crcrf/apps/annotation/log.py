@@ -21,8 +21,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Log", "read_entries", "repair_log"]
-
 Entry = dict[str, Any]
 
 FIRST = ""  # what the first entry comes after

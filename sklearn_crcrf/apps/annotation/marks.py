@@ -9,8 +9,6 @@ import numpy as np
 from ...labels.segments.schemes import are_segments, read_labels, scheme_of
 from ...labels.segments.segments import Segments, segments_to_labels, to_segments
 
-__all__ = ["Marks", "SegmentMarks", "TagMarks", "best_marks", "marks_for"]
-
 
 class Marks(ABC):
     """How marks in a sentence become labels of its tokens, and back.

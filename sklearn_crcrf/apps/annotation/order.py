@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["Order"]
-
 # Seconds after which a sentence that was handed out is handed out again.
 PATIENCE = 1800.0
 # Among this number of sentences at the front, one is chosen that differs from the last ones.

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Pool", "split_words"]
-
 # Characters that belong to the one before them, and the joiner of emoji, in a copy of the text.
 MARK, JOINER = "\ue000", "\ue001"
 # The space without width, and letters that are blank.

@@ -7,8 +7,6 @@ import numpy as np
 
 from .marks import Marks, best_marks
 
-__all__ = ["proposals"]
-
 N_LABELLINGS, N_LIKELIEST = 5, 6
 
 

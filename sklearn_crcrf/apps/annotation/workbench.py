@@ -15,8 +15,6 @@ from .pool import Pool
 from .proposals import proposals
 from .worker import Worker
 
-__all__ = ["Agreement", "Workbench"]
-
 # Number of sentences of which a point of the curve is the mean.
 WINDOW = 25
 

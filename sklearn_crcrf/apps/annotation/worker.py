@@ -13,8 +13,6 @@ from .learner import Learner
 from .order import Order
 from .pool import Pool
 
-__all__ = ["Worker"]
-
 # Number of sentences at the front of the order, which are measured again after every change.
 N_FRONT = 1000
 

@@ -16,8 +16,6 @@ from ...criteria import CRITERIA
 from ...utils.unpacking import read_text
 from ._text import ITEMS
 
-__all__ = ["ESTIMATORS", "add_options", "given_options", "make_estimator"]
-
 NAMES = ("--estimator", "--set", "--template", "--syntax")
 
 

@@ -20,16 +20,6 @@ from ._text import (
     reading_of,
 )
 
-__all__ = [
-    "add_files",
-    "check_trainable",
-    "files_of",
-    "first_text",
-    "outputs_of",
-    "read_texts",
-    "texts_of",
-]
-
 # About the number of lines in memory at a time.
 LINES = 50_000
 # From this number of different labels on, it is looked at whether columns are swapped.

@@ -7,9 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ._numbers import whole
-
-__all__ = ["add_options", "listen"]
+from ._text import whole
 
 VARIABLE = "SKLEARN_CRCRF_TOKEN"
 NOT_HERE = (

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ...training.monitor import Iteration
 
-__all__ = ["ProgressLine", "add_options", "progress_of", "telling_iterations"]
-
 # Seconds between plain lines.
 PAUSE = 1.0
 
@@ -76,22 +74,18 @@ def progress_of(
     options: Namespace, name: str, total: int | None, unit: str
 ) -> Iterator[ProgressLine]:
     """The progress line that the options ask for."""
-    progress = _make(options, name, total, unit)
+    progress = ProgressLine()
+    if options.verbose:
+        progress = PlainProgress(name, total, unit, 0.0)
+    elif not options.quiet and sys.stderr.isatty():
+        try:
+            progress = BarProgress(name, total, unit)
+        except ImportError:
+            progress = PlainProgress(name, total, unit, PAUSE)
     try:
         yield progress
     finally:
         progress.close()
-
-
-def _make(options: Namespace, name: str, total: int | None, unit: str) -> ProgressLine:
-    if options.verbose:
-        return PlainProgress(name, total, unit, 0.0)
-    if options.quiet or not sys.stderr.isatty():
-        return ProgressLine()
-    try:
-        return BarProgress(name, total, unit)
-    except ImportError:
-        return PlainProgress(name, total, unit, PAUSE)
 
 
 @contextmanager

@@ -9,7 +9,8 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import IO, Any, NamedTuple
 
 from ...datasets import read_crfsuite_items
@@ -26,33 +27,6 @@ from ...utils.lines import lines_of
 from ...utils.replacing import check_replaceable, replacing
 from ...utils.unpacking import MAX_BYTES, read_limited, unpack
 from ...utils.unpacking import read_text as read_any_text
-from ._numbers import positive
-
-__all__ = [
-    "ITEMS",
-    "KNOWN",
-    "UNKNOWN",
-    "Content",
-    "Source",
-    "Text",
-    "add_column_names",
-    "add_columns",
-    "add_file",
-    "add_max_bytes",
-    "add_reading",
-    "check_labelled",
-    "check_output",
-    "columns_of",
-    "listed",
-    "naming",
-    "open_output",
-    "read_content",
-    "read_lines",
-    "read_source",
-    "read_text",
-    "reading_of",
-    "text_of",
-]
 
 STANDARD = "-"
 UTF8 = "utf-8"
@@ -146,6 +120,17 @@ def _encoding(name: str) -> str:
         return codecs.lookup(name).name
     except LookupError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def whole(text: str, least: int = 0) -> int:
+    """A number such as 0 or 3, among the arguments."""
+    if not text.isdecimal() or int(text) < least:
+        kind = f"of at least {least}" if least else "such as 3"
+        raise argparse.ArgumentTypeError(f"must be a number {kind}, got {text!r}")
+    return int(text)
+
+
+positive = partial(whole, least=1)
 
 
 def add_max_bytes(parser: argparse.ArgumentParser) -> None:
@@ -417,12 +402,9 @@ def open_output(path: str, encoding: str = UTF8) -> Iterator[IO[str]]:
     is_special = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
     if not is_special:
         check_output(path)
-    with open(path, "wb") if is_special else replacing(path) as file, _packing(file, path) as data:
-        text = io.TextIOWrapper(data, encoding=encoding, newline="\n")
-        yield text
-        text.flush()
-
-
-def _packing(file: IO[bytes], path: str) -> AbstractContextManager[Any]:
-    """A stream that compresses if the path ends in ".gz"; it leaves the file open."""
-    return gzip.GzipFile("", "wb", fileobj=file) if path.endswith(".gz") else nullcontext(file)
+    with open(path, "wb") if is_special else replacing(path) as file:
+        packed = gzip.GzipFile("", "wb", fileobj=file) if path.endswith(".gz") else None
+        with packed or nullcontext(file) as data:
+            text = io.TextIOWrapper(data, encoding=encoding, newline="\n")
+            yield text
+            text.flush()

@@ -13,8 +13,6 @@ from . import _listening
 from ._text import add_max_bytes, read_lines, read_source, read_text
 from .tagging import named
 
-__all__ = ["add_arguments", "run"]
-
 TAGS = "tags"
 ORDERS = {"entropy": "entropy", "margin": "margin", "text": None}
 

@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 from ..._version import __version__
 from ...utils import interruption
 
-__all__ = ["main"]
-
 # What a command does, and the module that does it.
 COMMANDS = {
     "train": ("training", "train, and write a model"),

@@ -14,8 +14,6 @@ from ...model_files.conversion import read_crfpp_model, read_crfsuite_dump, read
 from ...model_files.conversion.crfpp import BINARY
 from ._text import Content, add_column_names, add_file, check_output, read_content
 
-__all__ = ["add_arguments", "run"]
-
 READERS: dict[str, Callable[..., Any]] = {
     "crfsuite": read_crfsuite_model,
     "crfsuite-dump": read_crfsuite_dump,

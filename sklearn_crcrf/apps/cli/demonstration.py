@@ -8,8 +8,6 @@ from ...datasets import make_addresses
 from ...estimators.empirical import EmpiricalCRF
 from .evaluation import evaluate, print_accuracy, size
 
-__all__ = ["add_arguments", "run"]
-
 OWN_DATA = """\
 The same on your own text, one word and its label per line, a blank line between sequences:
 

@@ -15,13 +15,10 @@ from ...data.sequences import as_sequences
 from ...data.words import words_of
 from ...labels.segments.schemes import SCHEMES, detect_scheme
 from ...metrics import known_accuracy, segment_f1, segment_report, token_accuracy, unknown_accuracy
-from ...model_files import load_model
 from . import _estimators, _progress
 from ._text import add_columns, add_file, read_source, read_text
-from .tagging import Trained, labels_of, named, read_words
+from .tagging import Labeller, labels_of, named
 from .training import fit, noting_interrupts
-
-__all__ = ["Evaluation", "add_arguments", "evaluate", "print_accuracy", "run", "size"]
 
 HELD_OUT = 0.2
 
@@ -82,10 +79,9 @@ def run(options: argparse.Namespace) -> None:
     given = _estimators.given_options(options)
     if given or options.test:
         raise ValueError(f"--model leaves no use for {given[0] if given else 'a second file'}")
-    model = load_model(options.model, options.max_bytes)
-    trained = Trained.of(model)
-    text = read_words(read_source(options.file, options), trained, options.columns, labelled=True)
-    result = evaluate(model.estimator, text.X, text.y, scheme=options.scheme)
+    labeller = Labeller(options)
+    text = labeller.read(read_source(options.file, options), labelled=True)
+    result = evaluate(labeller.estimator, text.X, text.y, scheme=options.scheme)
     _tell(options, result, {"labelled": (text.X, result.seconds)})
 
 

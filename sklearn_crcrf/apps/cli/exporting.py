@@ -9,8 +9,6 @@ from ..annotation.annotations import Annotations
 from ..annotation.log import read_entries
 from ._text import add_file, open_output, read_content
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""

@@ -10,10 +10,7 @@ from ...base.unwrap import unwrap
 from ...display.plotting.attributes import extremes, top_attributes
 from ...labels.constraints.constraints import forbidden_scores
 from ...model_files import StoredModel, load_model
-from ._numbers import whole
-from ._text import add_max_bytes
-
-__all__ = ["add_arguments", "run"]
+from ._text import add_max_bytes, whole
 
 TOP = 10
 # Maximum number of labels in a table of transitions.

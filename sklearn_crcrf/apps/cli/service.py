@@ -6,8 +6,6 @@ from ..web import tagging_app
 from . import _listening
 from ._text import add_max_bytes
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""

@@ -1,8 +1,11 @@
 """The command train."""
 
 import argparse
+import inspect
+import os
 import signal
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
@@ -11,22 +14,26 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 
 from ...base.unwrap import steps_of
 from ...model_files import require_skops, save_model
+from ...out_of_core.writing import write_parts
 from ...utils import interruption
 from . import _estimators, _progress
-from ._files import add_files, check_trainable, files_of, read_texts
-from ._out_of_core import add_out_of_core, fit_out_of_core
-from ._text import Text, add_columns, check_output
-
-__all__ = ["Interrupts", "add_arguments", "fit", "noting_interrupts", "run"]
+from ._files import add_files, check_trainable, files_of, first_text, read_texts
+from ._text import ITEMS, Text, add_columns, check_output, reading_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     add_files(parser, "text with labels")
-    add_out_of_core(parser)
+    parser.add_argument(
+        "--out-of-core",
+        action="store_true",
+        help="keep one part of the text in memory at a time, and the rest in a folder beside MODEL "
+        "while training lasts; for estimators that count, CRF and online trainers",
+    )
     parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
     add_columns(
         parser,
@@ -80,6 +87,37 @@ def fit(
     with reporting(estimator, options, interrupts):
         estimator.fit(text.X, text.y)
     return estimator
+
+
+def fit_out_of_core(estimator: Any, files: list[str], options: argparse.Namespace) -> Text:
+    """Fit an estimator, and return the first part of the text.
+
+    Raises
+    ------
+    ValueError
+        If a file is not valid, or the estimator cannot be fitted out of core.
+    """
+    is_pipeline = isinstance(estimator, Pipeline)
+    *transformers, (_, classifier) = estimator.steps if is_pipeline else [("", estimator)]
+    # What is fitted from a folder, which has the labels too, does not need y.
+    if inspect.signature(classifier.fit).parameters["y"].default is inspect.Parameter.empty:
+        raise ValueError(f"--out-of-core: {type(classifier).__name__} needs all data in memory")
+    if options.columns == ITEMS:
+        raise ValueError("--out-of-core needs columns, not --format crfsuite")
+    text = first_text(files, options)
+    check_trainable(text)
+    folder = os.path.dirname(os.path.abspath(options.model))
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".corpus-") as temporary:
+        corpus = write_parts(
+            files,
+            os.path.join(temporary, "corpus"),
+            text.columns,
+            reading_of(options),
+            options.encoding,
+            Pipeline(transformers) if transformers else None,
+        )
+        classifier.fit(corpus)
+    return text
 
 
 @contextmanager

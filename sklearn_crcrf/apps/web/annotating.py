@@ -10,8 +10,6 @@ from .files import pages
 from .json_api import BadRequest, dumps, get, get_text, post, post_steps
 from .work import MAX_COST, Reserve, Work
 
-__all__ = ["annotation_app"]
-
 LONGEST_NAME, LONGEST_SEARCH = 100, 1000
 N_FOUND, N_SEARCHED = 50, 2000
 # People wait for the disk and for the thread that learns, rather than for a processor.

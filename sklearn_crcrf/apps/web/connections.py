@@ -8,8 +8,6 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["BACKLOG", "Connection", "Server"]
-
 # Seconds for the header and the body of a request, or between requests.
 REQUEST_SECONDS = 10.0
 # Seconds for a request and its answer, which slow clients take long to read.

@@ -6,8 +6,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-__all__ = ["FOLDER", "pages"]
-
 FOLDER = Path(__file__).parent / "pages"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 

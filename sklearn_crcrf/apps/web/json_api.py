@@ -11,8 +11,6 @@ from starlette.routing import Route
 
 from .work import MAX_COST, Busy, Reserve, Work
 
-__all__ = ["BadRequest", "TooMuch", "constant", "dumps", "get", "get_text", "post", "post_steps"]
-
 Content = dict[str, Any]
 # Seconds after which the client is told that it takes too long.
 TIMEOUT = 30.0

@@ -18,8 +18,6 @@ import uvicorn
 from .connections import BACKLOG, Connection, Server
 from .guard import Guard
 
-__all__ = ["serve"]
-
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MAX_BYTES = 2**20
 # The addresses to listen on. A port of which another user has one of the loopback addresses is not

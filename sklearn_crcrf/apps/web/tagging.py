@@ -20,8 +20,6 @@ from .files import FOLDER, pages
 from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
 from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
 
-__all__ = ["tagging_app"]
-
 MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS = 1000, 20_000, 200_000
 N_CONTRIBUTIONS = 8
 Steps = Generator[str, None, None]

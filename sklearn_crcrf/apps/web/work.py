@@ -11,8 +11,6 @@ from contextlib import contextmanager
 
 from starlette.requests import ClientDisconnect, Request
 
-__all__ = ["MAX_COST", "MAX_SENTENCE_COST", "Busy", "Reserve", "Work", "in_slices"]
-
 # A unit of cost is about a microsecond of one processor.
 MAX_COST = 3_000_000.0
 """Of one request."""

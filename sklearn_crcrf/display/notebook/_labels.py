@@ -9,8 +9,6 @@ from ...data.ragged import SequenceArray
 from ...labels.segments.schemes import SCHEMES, check_option, detect_scheme
 from ...labels.segments.segments import find_segments
 
-__all__ = ["colours", "find_scheme", "kind_of_label", "runs_of_segments"]
-
 # Steps by the golden angle keep any number of hues apart.
 FIRST, STEP = 210.0, 137.508
 

@@ -8,8 +8,6 @@ import numpy as np
 from ._markup import Markup, NotebookDisplay, element
 from .single import single
 
-__all__ = ["SURE", "TaggedTokens", "checked_marginals"]
-
 # A label with a lower probability is marked as unsure.
 SURE = 0.9
 # Labels with a lower probability are not listed.

@@ -5,8 +5,6 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Markup", "NotebookDisplay", "drawing", "element", "line", "text"]
-
 # The colours of light and dark pages.
 LIGHT = (
     "--ink:#1c2024;--quiet:#57606a;--paper:#fff;--line:#c6ccd2;--tint:72% 90%;--edge:45% 45%;"

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-__all__ = ["aligned"]
-
 
 def aligned(
     rows: Sequence[Sequence[str]], heads: Sequence[str] = (), width: int = 80

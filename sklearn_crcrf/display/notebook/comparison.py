@@ -10,8 +10,6 @@ from ._markup import Markup, NotebookDisplay, element
 from ._text import aligned
 from .single import single
 
-__all__ = ["LabelComparison"]
-
 
 class LabelComparison(NotebookDisplay):
     """Gold labels beside predicted labels.

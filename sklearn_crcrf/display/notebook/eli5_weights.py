@@ -7,8 +7,6 @@ import scipy.sparse as sp
 
 from ...base.summary import SummaryMixin
 
-__all__ = ["enable_eli5"]
-
 
 def enable_eli5() -> None:
     """Let eli5 show the weights of the estimators of this package.

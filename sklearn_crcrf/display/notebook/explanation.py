@@ -15,8 +15,6 @@ from ...utils.names import shown
 from ._markup import Markup, NotebookDisplay, element
 from .single import single
 
-__all__ = ["Explanation", "explain"]
-
 # Number of contributions listed for each token, largest first.
 TOP = 5
 

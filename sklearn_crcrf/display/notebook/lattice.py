@@ -12,8 +12,6 @@ from ._markup import Markup, NotebookDisplay, drawing, element, line, text
 from ._text import aligned
 from .single import single
 
-__all__ = ["Lattice"]
-
 # A label that is on no path is shown if its probability at some token is at least LEAST, up to
 # MOST_LABELS labels in all.
 LEAST, MOST_LABELS = 0.01, 15

@@ -12,8 +12,6 @@ from ...data.sequences import as_sequences
 from ...data.symbols import SymbolTable
 from ...utils.replaced_parts import check_fitted
 
-__all__ = ["Single", "single", "token_texts"]
-
 
 class Single(NamedTuple):
     """A sequence classifier, one sequence after the steps before it, and the texts of tokens."""

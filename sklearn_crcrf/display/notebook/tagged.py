@@ -8,8 +8,6 @@ from ._marginals import SURE, TaggedTokens
 from ._markup import Markup, element
 from ._text import aligned
 
-__all__ = ["TaggedSequence"]
-
 
 class TaggedSequence(TaggedTokens):
     """A sequence with its labels, or with its segments if labels mark segments.

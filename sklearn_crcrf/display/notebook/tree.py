@@ -10,8 +10,6 @@ from ._labels import colours
 from ._marginals import SURE, TaggedTokens
 from ._markup import Markup, drawing, element, line, text
 
-__all__ = ["TaggedTree"]
-
 # Sizes in pixels: distance of levels, height of a box, width of a letter, least and largest width
 # of a box, and distance of boxes.
 LEVEL, BOX, LETTER, NARROWEST, WIDEST, GAP = 74, 42, 8, 40, 150, 8

@@ -9,8 +9,6 @@ from ...base.unwrap import unwrap
 from ...utils.names import check_no_string
 from ...utils.replaced_parts import check_fitted
 
-__all__ = ["classifier_with", "grid_in", "import_pyplot", "new_axes", "places_of_labels", "plain"]
-
 
 def classifier_with(estimator: Any, *attributes: str) -> Any:
     """The fitted classifier inside an estimator, which must have the attributes to draw.

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 
 from ._axes import classifier_with, grid_in, new_axes, places_of_labels, plain
 
-__all__ = ["TopAttributesDisplay", "extremes", "top_attributes"]
-
 LONGEST_NAME = 32
 
 

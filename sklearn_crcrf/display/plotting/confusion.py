@@ -12,8 +12,6 @@ from ...metrics.flatten import flatten
 from ...utils.names import check_no_string
 from ._axes import new_axes, plain
 
-__all__ = ["LabelConfusionDisplay"]
-
 # Numbers are written into the cells up to this number of labels.
 MOST_WITH_VALUES = 15
 

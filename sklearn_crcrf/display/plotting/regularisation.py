@@ -7,8 +7,6 @@ import numpy as np
 
 from ._axes import new_axes, plain
 
-__all__ = ["RegularisationDisplay"]
-
 
 class RegularisationDisplay:
     """Cross-validated scores against one parameter, with a line for each value of another.

@@ -11,8 +11,6 @@ from ...metrics.flatten import check_same_layout
 from ...metrics.probabilities import as_probabilities, check_probabilities
 from ._axes import new_axes, plain
 
-__all__ = ["ReliabilityDisplay"]
-
 # Largest area of a marker, in square points.
 LARGEST = 300.0
 

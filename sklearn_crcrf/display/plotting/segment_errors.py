@@ -8,8 +8,6 @@ from ...metrics import SegmentErrors, segment_errors
 from ...metrics.errors import SEGMENT_ERRORS
 from ._axes import new_axes, plain
 
-__all__ = ["SegmentErrorsDisplay"]
-
 
 class SegmentErrorsDisplay:
     """Bars of the wrong segments of each type, by kind of error.

@@ -12,8 +12,6 @@ from sklearn.metrics import check_scoring
 
 from ._axes import grid_in, new_axes, plain
 
-__all__ = ["TrainingCurve", "TrainingDisplay"]
-
 
 class TrainingCurve(NamedTuple):
     """Objective and score of one estimator after several numbers of iterations.

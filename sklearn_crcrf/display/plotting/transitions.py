@@ -8,8 +8,6 @@ import numpy as np
 from ...labels.constraints.constraints import forbidden_scores
 from ._axes import classifier_with, new_axes, places_of_labels, plain
 
-__all__ = ["TransitionDisplay"]
-
 START, END = "<start>", "<end>"
 # Numbers are written into the cells up to this number of labels.
 MOST_WITH_VALUES = 12

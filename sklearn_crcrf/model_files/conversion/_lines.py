@@ -6,8 +6,6 @@ from typing import IO
 
 from ...utils.unpacking import check_max_bytes, read_limited, read_text, unpack
 
-__all__ = ["read_content", "read_lines"]
-
 
 def read_content(path_or_file: str | os.PathLike | IO, max_bytes: int | None) -> bytes | str:
     """The unpacked content of a file, a string if it was opened as text."""

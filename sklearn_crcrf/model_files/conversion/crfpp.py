@@ -14,8 +14,6 @@ from ...feature_extraction.template_syntax import FeatureTemplate, Macro, parse_
 from ...utils.unpacking import MAX_BYTES
 from ._lines import read_lines
 
-__all__ = ["BINARY", "read_crfpp_model"]
-
 # A binary model begins with the version, as four bytes.
 BINARY = (
     b"d\0\0\0",
