@@ -9,30 +9,6 @@ Models and errors are drawn by matplotlib, in the style of scikit-learn: ``from_
 of the display, and ``plot`` draws it again, on given axes.
 """
 
-from .notebook import LabelComparison, Lattice, TaggedSequence, TaggedTree, enable_eli5
-from .plotting import (
-    LabelConfusionDisplay,
-    RegularisationDisplay,
-    ReliabilityDisplay,
-    SegmentErrorsDisplay,
-    TopAttributesDisplay,
-    TrainingCurve,
-    TrainingDisplay,
-    TransitionDisplay,
-)
+from ..utils.lazy import attach
 
-__all__ = [
-    "LabelComparison",
-    "LabelConfusionDisplay",
-    "Lattice",
-    "RegularisationDisplay",
-    "ReliabilityDisplay",
-    "SegmentErrorsDisplay",
-    "TaggedSequence",
-    "TaggedTree",
-    "TopAttributesDisplay",
-    "TrainingCurve",
-    "TrainingDisplay",
-    "TransitionDisplay",
-    "enable_eli5",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,13 +1,5 @@
 """Model files: trusted content, unpacking within limits, and atomic replacement."""
 
-from .compact import CompactClassifier
-from .saving import MAX_BYTES, StoredModel, load_model, require_skops, save_model
+from ..utils.lazy import attach
 
-__all__ = [
-    "MAX_BYTES",
-    "CompactClassifier",
-    "StoredModel",
-    "load_model",
-    "require_skops",
-    "save_model",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
