@@ -21,7 +21,7 @@ from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.dask.counting import Packed
 from sklearn_crcrf.dask.shards import DaskShards
 from sklearn_crcrf.datasets import read_conll
-from sklearn_crcrf.linear.objective import Objective, Shard, here
+from sklearn_crcrf.linear.objective import Objective, Shard, elsewhere, here
 from sklearn_crcrf.linear.parts import Survey, read_part
 from sklearn_crcrf.out_of_core import CorpusFolder
 
@@ -85,9 +85,12 @@ def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluat
         parts = [(pair[0], pair[1], None) for pair in pairs]
         shards = DaskShards(parts, READER, client, None, **options)
         w = np.zeros(shards.shape.terms().n_weights, dtype=np.float32)
-        objective = Objective(shards.evaluation(log_loss, 1), sigma=1.0)
+        gradients = shards.gradients(log_loss, 1)
+        objective = Objective(elsewhere(gradients.columns, gradients), sigma=1.0)
         expected = objective(w)
-        *used, alone = cpu_of_evaluations(client, objective, w, max(1, n_evaluations // ROUNDS))
+        own = [columns.take(w) for columns in gradients.columns]
+        n = max(1, n_evaluations // ROUNDS)
+        *used, alone = cpu_of_evaluations(client, objective, w, gradients._shards, own, n)
     apart = [read_piece(corpus, number, N_WORKERS) for number in range(N_WORKERS)]
     _, found, n_bytes = evaluate_here(apart, w, 1, options)
     assert found[0] == expected[0] and np.array_equal(found[1], expected[1])
@@ -97,14 +100,18 @@ def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluat
 
 
 def cpu_of_evaluations(
-    client: Client, objective: Objective, w: np.ndarray, n_evaluations: int
+    client: Client,
+    objective: Objective,
+    w: np.ndarray,
+    shards: list[Any],
+    own: list[np.ndarray],
+    n_evaluations: int,
 ) -> list[float]:
     """CPU seconds of this process, of each worker, and of all workers without any message.
 
     The median of rounds in which both are measured in turn, because other programs slow both down.
     """
-    shards, rounds = objective._evaluate._shards, []
-    own = [columns.take(w) for columns in objective._columns]
+    rounds = []
     for _ in range(ROUNDS):
         idle, seconds = cpu_of(client, lambda: time.sleep(1))
         used, elapsed = cpu_of(client, lambda: [objective(w) for _ in range(n_evaluations)])

@@ -17,7 +17,7 @@ from ..data.symbols import SymbolTable, warn_of_empty_tokens
 from ..labels.encoding import LabelIds
 from ..labels.partial import known_labels
 from ..out_of_core import CorpusFolder
-from ..out_of_core.refusal import refuse_what_needs_all
+from ..out_of_core.corpus_folder import refuse_what_needs_all
 from ..structures import Structure, structure_of
 from ..utils.memory import release_freed_memory
 from ..utils.replaced_parts import check_fitted, check_parts

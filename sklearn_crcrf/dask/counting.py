@@ -187,9 +187,9 @@ def _first_plan(local: Any, parts: Sequence[tuple], client: Any) -> Plan | None:
 def _count(
     local: Any, number: int, X: Any, y: Any, sample_weight: Any, plan: Plan | None
 ) -> Packed:
-    weights = None if sample_weight is None else concrete(sample_weight)
     with naming_part(number):
-        return Packed(count(local, concrete(X), concrete(y), weights, plan=plan))
+        data = concrete(X), concrete(y), concrete(sample_weight)
+        return Packed(count(local, *data, plan=plan))
 
 
 def _plan_of(local: Any, number: int, X: Any, y: Any, sample_weight: Any) -> Plan | None:

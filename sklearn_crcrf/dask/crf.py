@@ -6,15 +6,11 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from ..estimators.crf import CRF
-from ..estimators.crf.out_of_core import what_needs_all
 from .estimator import CLIENT, DaskEstimator, with_client
 from .parts import labelled_parts
 from .shards import DaskShards
 
 __all__ = ["DaskCRF"]
-
-SOLVERS = ("lbfgs", "owlqn", "cg", "rprop", "quickprop", "bundle")
-"""The solvers that see only the objective."""
 
 
 class DaskCRF(DaskEstimator, CRF):
@@ -95,14 +91,13 @@ class DaskCRF(DaskEstimator, CRF):
         ComputationError
             If the cluster cannot finish the work.
         """
-        for parameter, needs_all in what_needs_all(self, SOLVERS).items():
+        for parameter, needs_all in self._what_needs_all(("objective",)).items():
             if needs_all:
                 raise ValueError(f"{parameter} needs all data at once: use CRF with data in memory")
         known = self._known_weights() if self.warm_start else None
         parts = labelled_parts(X, y, sample_weight)
         local = self._without_client()
         with self._replaced_by(self._unfitted()) as twin:
-            wire = self.wire_dtype
-            shards = DaskShards(parts, local, self.client_, wire, **self._shape_options(known))
-            twin._fit_shards(shards, known, None)
+            given = parts, local, self.client_, self.wire_dtype
+            twin._fit_parts(DaskShards(*given, **self._shape_options(known)), known)
         return self

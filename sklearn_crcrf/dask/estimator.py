@@ -194,8 +194,7 @@ def _without_counts(model: Any) -> Any:
 
 
 def _predict(model: Any, X: Any, allowed: Any, subject_to: Any) -> Any:
-    allowed = None if allowed is None else concrete(allowed)
-    labels = model.predict(concrete(X), allowed, subject_to)
+    labels = model.predict(concrete(X), concrete(allowed), subject_to)
     is_nested = isinstance(labels, np.ndarray) and labels.dtype == np.dtype(object)
     return labels.tolist() if is_nested else labels
 

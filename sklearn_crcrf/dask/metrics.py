@@ -132,7 +132,7 @@ def _sums(
 
 def _counted(count_part: Callable, number: int, part: tuple, args: tuple) -> np.ndarray:
     """The numbers of one part; errors have its number."""
-    y_true, y_pred, sample_weight = (None if it is None else concrete(it) for it in part)
+    y_true, y_pred, sample_weight = map(concrete, part)
     with naming_part(number):
         return np.array(count_part(y_true, y_pred, sample_weight, *args), dtype=float)
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..out_of_core import CorpusFolder
-from ..out_of_core.refusal import refuse_what_needs_all
+from ..out_of_core.corpus_folder import refuse_what_needs_all
 from .computing import task
 from .packages import require_dask
 
@@ -118,8 +118,8 @@ def _parts_of(X: Any, name: str) -> list[Any]:
 
 
 def concrete(part: Any) -> Any:
-    """A part, as a list if it is an iterator, which a bag may have for a partition."""
-    return part if hasattr(part, "__len__") else list(part)
+    """Return a part, as a list if it is an iterator, which a bag may have for a partition."""
+    return part if part is None or hasattr(part, "__len__") else list(part)
 
 
 def has_tokens(part: Any) -> bool:

@@ -1,18 +1,16 @@
-"""The shards of data in parts, on the workers of Dask."""
+"""The shards of data in parts, on the workers of Dask, and the sum of their gradients."""
 
 import pickle
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..criteria import Criterion
 from ..estimators.crf import CRF
-from ..linear.columns import OwnColumns
-from ..linear.objective import AddParts, Shard, elsewhere
+from ..linear.objective import AddParts, OwnColumns, Shard, elsewhere
 from ..linear.parts import ModelShape, Part, Survey, read_part
-from .computing import compute, persist, persist_evenly, task, tree
-from .gradients import GradientTree, Types
+from .computing import FAN_IN, Calls, call, compute, persist, persist_evenly, task, tree
 from .parts import concrete, has_tokens, naming_part
 
 __all__ = ["DaskShards"]
@@ -51,6 +49,11 @@ class DaskShards:
 
     def evaluation(self, criterion: Criterion, n_threads: int) -> AddParts:
         """How an objective evaluates the shards."""
+        gradients = self.gradients(criterion, n_threads)
+        return elsewhere(gradients.columns, gradients)
+
+    def gradients(self, criterion: Criterion, n_threads: int) -> "GradientTree":
+        """Make the shards, and the tree that adds their gradients."""
         # As bytes, so that the scheduler does not unpack it; it travels once to each worker.
         shape = task(pickle.loads, pickle.dumps(self.shape, protocol=5))
         parts = enumerate(self._parts)
@@ -59,19 +62,133 @@ class DaskShards:
         columns = compute([task(_columns, shard) for shard in shards], self._client)
         there = [number for number, own in enumerate(columns) if own is not None]
         shards, columns = ([of_all[number] for number in there] for of_all in (shards, columns))
-        types = Types(self.shape.dtype, np.dtype(self._wire_dtype or self.shape.dtype))
-        gradients = GradientTree(shards, columns, n_threads, types, self._client)
-        return elsewhere(gradients.columns, gradients)
+        wire = np.dtype(self._wire_dtype or self.shape.dtype)
+        return GradientTree(shards, columns, n_threads, self.shape.dtype, wire, self._client)
+
+
+class _Level(NamedTuple):
+    """The branches of a tree at one height.
+
+    Parameters
+    ----------
+    within : list of distributed.Future or of Delayed
+        For each child: where its weights stand among the weights of its branch.
+    n_weights : list of int
+        The number of weights of each branch.
+    """
+
+    within: list[Any]
+    n_weights: list[int]
+
+
+class GradientTree:
+    """Shards on workers, whose gradients are added on workers until few are left.
+
+    The shape of the tree depends on the number of shards alone.
+
+    Parameters
+    ----------
+    shards : list of distributed.Future or of Delayed
+    columns : list of OwnColumns
+        Where the weights of each shard stand in the vector of all weights.
+    n_threads : int
+        Of the evaluation of a shard.
+    dtype : dtype
+        In which derivatives are added.
+    wire : dtype
+        In which weights and derivatives travel.
+    client : distributed.Client or None
+
+    Attributes
+    ----------
+    columns : list of OwnColumns
+        The same of each root, of which there are at most ``FAN_IN``.
+    """
+
+    def __init__(
+        self,
+        shards: list[Any],
+        columns: list[OwnColumns],
+        n_threads: int,
+        dtype: np.dtype,
+        wire: np.dtype,
+        client: Any,
+    ):
+        self._shards, self._n_threads, self._dtype, self._wire = shards, n_threads, dtype, wire
+        self._client, self.columns = client, columns
+        self._levels: list[_Level] = []
+        while len(self.columns) > FAN_IN:
+            unions = [_union(group) for group in _groups(self.columns)]
+            children = enumerate(self.columns)
+            within = [_within(child, unions[number // FAN_IN]) for number, child in children]
+            sizes = [union.n_own_node + len(union.shared) for union in unions]
+            self._levels.append(_Level(call(_same, within, client=client), sizes))
+            self.columns = unions
+
+    def __call__(self, own_weights: Iterable[np.ndarray]) -> list[tuple[float, np.ndarray]]:
+        """Evaluate all shards.
+
+        Parameters
+        ----------
+        own_weights : iterable of ndarray
+            One for each root.
+
+        Returns
+        -------
+        list of (loss, gradient)
+            Of each root by its own weights.
+        """
+        own: list[Any] = [weights.astype(self._wire, copy=False) for weights in own_weights]
+        n = len(self._shards)
+        within: list[Any] = [None] * n
+        with Calls(self._client) as calls:
+            if self._levels:
+                own = calls.begin(_same, own)  # each travels once to a worker
+            for level in reversed(self._levels[1:]):
+                own = calls.begin(_take, level.within, _of_branches(own, level))
+            if self._levels:
+                within, own = self._levels[0].within, _of_branches(own, self._levels[0])
+            how = [self._n_threads] * n, [self._wire] * n
+            results = calls.begin(_evaluate, within, own, self._shards, *how)
+            for within, sizes in self._levels:
+                types = [self._dtype] * len(sizes), [self._wire] * len(sizes)
+                results = calls.begin(_add, _groups(within), _groups(results), sizes, *types)
+            return calls.results(results)
+
+
+def _groups(children: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return what belongs to the children of each branch."""
+    return [children[start : start + FAN_IN] for start in range(0, len(children), FAN_IN)]
+
+
+def _of_branches(values: Sequence[Any], level: _Level) -> list[Any]:
+    """Return for each child the value of its branch."""
+    return [values[number // FAN_IN] for number in range(len(level.within))]
+
+
+def _union(columns: Sequence[OwnColumns]) -> OwnColumns:
+    """Return the weights that any of several shards has."""
+    node = np.unique(np.concatenate([own.node for own in columns]))
+    shared = np.unique(np.concatenate([own.shared for own in columns]))
+    return columns[0]._replace(node=node, shared=shared)
+
+
+def _within(own: OwnColumns, union: OwnColumns) -> OwnColumns:
+    """Return where the weights of a shard stand among the weights of several."""
+    shared = union.n_own_node + np.searchsorted(union.shared, own.shared)
+    return OwnColumns(np.searchsorted(union.node, own.node), own.width, union.n_own_node, shared)
+
+
+# What workers do:
 
 
 def _read(local: CRF, number: int, X: Any, y: Any, sample_weight: Any) -> Part | None:
-    """An encoded part; None if it has no tokens."""
+    """Encode a part; None if it has no tokens."""
     X, y = concrete(X), concrete(y)
     if not has_tokens(X) and not has_tokens(y):
         return None
-    weights = None if sample_weight is None else concrete(sample_weight)
     with naming_part(number):
-        return read_part(local, X, y, weights)
+        return read_part(local, X, y, concrete(sample_weight))
 
 
 def _survey(part: Part | None) -> Survey | None:
@@ -79,7 +196,7 @@ def _survey(part: Part | None) -> Survey | None:
 
 
 def _unite(surveys: list[Survey | None]) -> Survey | None:
-    """The survey of neighbouring parts; None if they have no tokens."""
+    """Survey neighbouring parts; None if they have no tokens."""
     there = [survey for survey in surveys if survey is not None]
     return Survey.unite(there) if there else None
 
@@ -93,3 +210,34 @@ def _shard(number: int, part: Part | None, shape: ModelShape, criterion: Criteri
 
 def _columns(shard: Shard | None) -> OwnColumns | None:
     return None if shard is None else shard.columns
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _take(within: OwnColumns, own: np.ndarray) -> np.ndarray:
+    """Return the weights of a child among the weights of its branch."""
+    return within.take(own)
+
+
+def _evaluate(
+    within: OwnColumns | None, own: np.ndarray, shard: Shard, n_threads: int, wire: np.dtype
+) -> tuple[float, np.ndarray]:
+    """Evaluate a shard, given its own weights, or the weights of its branch."""
+    loss, gradient = shard.evaluate(own if within is None else within.take(own), n_threads)
+    return loss, gradient.astype(wire, copy=False)
+
+
+def _add(
+    within: list[OwnColumns],
+    results: list[tuple[float, np.ndarray]],
+    n_weights: int,
+    dtype: np.dtype,
+    wire: np.dtype,
+) -> tuple[float, np.ndarray]:
+    """Add the losses and gradients of all children in their order."""
+    total = np.zeros(n_weights, dtype=dtype)
+    for columns, (_, own) in zip(within, results, strict=True):
+        columns.add(own, total)
+    return sum(loss for loss, _ in results), total.astype(wire, copy=False)

@@ -3,7 +3,14 @@
 from ..base.weights import NamedWeights, Weights
 from ..data.sums import state_scores
 from .batches import BatchObjective
-from .corpus import Chunk, Corpus, check_magnitude, transition_counts
+from .corpus import (
+    Chunk,
+    Corpus,
+    check_magnitude,
+    edge_columns,
+    transition_counts,
+    without_columns,
+)
 from .correcting import correct, find, step_by_margin
 from .designs import (
     DenseDesign,
@@ -19,9 +26,15 @@ from .examples import Coefficients, Differences, Examples
 from .link_tables import different_rows
 from .objective import Objective, Shard
 from .single_weights import observed_pairs
-from .terms import Term, Transition, numbered
-from .transition_feature import TransitionFeature, TransitionTables, edge_columns, without_columns
-from .weight_vector import Terms, shared_terms
+from .terms import (
+    Term,
+    Terms,
+    Transition,
+    TransitionFeature,
+    TransitionTables,
+    numbered,
+    shared_terms,
+)
 
 __all__ = [
     "BatchObjective",

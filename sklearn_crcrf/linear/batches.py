@@ -3,217 +3,153 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from .columns import OwnColumns
-from .corpus import Chunk
 from .objective import Shard
-from .weight_vector import TermWeights
+from .terms import TermWeights
 
-__all__ = ["BatchObjective", "ShardedBatches"]
+__all__ = ["BatchObjective"]
 
 # When the common scale of the state weights is below this, they are multiplied by it.
 SMALLEST_SCALE = 1e-4
 
 
-@dataclass
-class _State:
-    """Weights that change in place; the node weights are ``scale * weights.node``."""
+class _Open:
+    """The shard whose batches are gone through, with its own weights, which change in place.
 
-    weights: TermWeights
-    scale: float
-
-
-class BatchObjective:
-    """The batches of a shard, whose gradients go straight into the weights.
-
-    Parameters
-    ----------
-    shard : Shard
-        Its design needs no blocks.
-    size : int
-        The number of units in a batch.
-    sigma : float
+    The node weights are ``scale * weights.node``. Since the shard was opened, all weights were
+    multiplied by ``decay``.
     """
 
-    def __init__(self, shard: Shard, size: int, sigma: float):
-        self._shard, self._batches = shard, shard.corpus.batches(size)
-        self.precision, self.sizes = sigma**-2.0, _sizes(self._batches)
-        self._masks = shard.terms.masks()
+    def __init__(self, number: int, shard: Shard, x: np.ndarray, scale: float):
+        own = x if shard.columns is None else shard.columns.take(x)
+        self.number, self.shard, self.scale, self.decay = number, shard, scale, 1.0
+        self.weights: TermWeights = shard.weights(own)
+        self.masks = [term.array(np.ones(term.n_weights)) for term in shard.terms.shared]
         # To allocate these arrays for every batch would take longer than to fill them.
-        self._steps = [np.empty_like(mask) for mask in self._masks]
+        self.steps = [np.empty_like(mask) for mask in self.masks]
 
-    def order(self, rng: np.random.RandomState) -> np.ndarray:
-        """All batches in random order."""
-        return rng.permutation(len(self.sizes))
-
-    def start(self, x: np.ndarray) -> _State:
-        """The weights of a vector, which steps may overwrite."""
-        return _State(self._shard.weights(x), 1.0)
-
-    def vector(self, state: _State) -> np.ndarray:
-        """The weights as a new vector."""
-        x = np.zeros(self._shard.terms.n_weights, dtype=self._shard.design.dtype)
-        self.add(state, 1.0, x)
-        return x
-
-    def add(self, state: _State, factor: float, out: np.ndarray) -> None:
-        """Add a multiple of the weights to a vector."""
-        design, terms = self._shard.design, self._shard.terms
-        n = terms.n_node_weights
-        if n:  # axpy refuses to add nothing
-            node = design.flat(state.weights.node)
-            axpy = get_blas_funcs("axpy", [node])
-            axpy(node, out[:n], a=factor * state.scale)
-        out[n:] += factor * terms.join_shared(state.weights)
-
-    def step(self, state: _State, batch: int, rate: float, decay: float) -> None:
-        """Multiply the weights by ``decay``; subtract ``rate`` times the gradient of a batch."""
-        shard, weights, chunk = self._shard, state.weights, self._batches[batch]
-        scores = np.empty((chunk.stop - chunk.start, shard.terms.n_labels), shard.design.dtype)
-        _, gradient = shard.loss_gradient(chunk, weights, state.scale, scores)
-        state.scale *= decay
-        scores *= scores.dtype.type(-rate / state.scale)
-        shard.design.add_to_weights(scores, weights.node, chunk.start, chunk.stop)
-        for step in self._steps:
-            step.fill(0.0)
-        shard.terms.add_gradient(chunk, gradient, self._steps)
-        for array, mask, step in zip(weights.shared, self._masks, self._steps, strict=True):
-            array[...] = decay * array - rate * mask * step
-        if state.scale < SMALLEST_SCALE:
-            state.weights, state.scale = shard.weights(self.vector(state)), 1.0
-
-    def loss(self, state: _State, batches: np.ndarray | None = None) -> float:
-        """The loss of some batches plus their share of the penalty; by default of all batches."""
-        chunks, share = self._shard.chunks, 1.0
-        if batches is not None:
-            chunks = [self._batches[k] for k in batches]
-            share = self.sizes[batches].sum() / self.sizes.sum()
-        counted = sum(self._shard.loss(chunk, state.weights, state.scale) for chunk in chunks)
-        penalty = 0.5 * share * self.precision * self._squared_norm(state)
-        return self._shard.combined(counted) + penalty
-
-    def _squared_norm(self, state: _State) -> float:
-        node = self._shard.design.flat(state.weights.node)
-        shared = sum(float((array**2).sum()) for array in state.weights.shared)
-        return state.scale**2 * float(np.dot(node, node)) + shared
+    def vector(self) -> np.ndarray:
+        """Return its own weights as a new vector."""
+        terms, design = self.shard.terms, self.shard.design
+        node = design.flat(self.weights.node) * design.dtype.type(self.scale)
+        return terms.join(self.weights._replace(node=node), np.empty(terms.n_weights, design.dtype))
 
 
 @dataclass
-class _Open:
-    """The shard whose batches are gone through, and its own weights."""
-
-    number: int
-    columns: OwnColumns
-    objective: BatchObjective
-    state: _State
-    decay: float = 1.0
-
-
-@dataclass
-class _AllState:
-    """All weights; the node weights are ``scale * x``, but for the own weights of an open shard."""
+class _State:
+    """All weights, but for those of an open shard; the node weights are ``scale * x``."""
 
     x: np.ndarray
-    scale: float
+    scale: float = 1.0
     opened: _Open | None = None
 
 
-class ShardedBatches:
+class BatchObjective:
     """The batches of all shards, whose gradients go straight into the weights.
 
-    Random orders go through one shard after another, so that each is opened once.
+    Random orders go through one shard after another, so that each is opened once. A shard that has
+    all weights stays open.
 
     Parameters
     ----------
     shards : sequence of Shard
-        Is asked for a shard whenever it is opened.
-    size : int
-        The number of units in a batch.
+        Is asked for a shard whenever it is opened. Their designs need no blocks.
     sigma : float
-    n_node_weights : int
-        The number of weights of attributes and labels, which come first.
     """
 
-    def __init__(self, shards: Sequence[Shard], size: int, sigma: float, n_node_weights: int):
-        self._shards, self._size, self._n = shards, size, n_node_weights
-        sizes = [_sizes(shard.corpus.batches(size)) for shard in shards]
+    def __init__(self, shards: Sequence[Shard], sigma: float):
+        self._shards, self.precision, sizes = shards, sigma**-2.0, []
+        for shard in shards:
+            sizes.append([batch.weight.sum() for batch in shard.batches])
+            self._n = (shard.columns or shard.terms).n_node_weights
         self._starts = np.cumsum([0, *map(len, sizes)])
-        self.sizes, self.precision = np.concatenate(sizes), sigma**-2.0
+        self.sizes = np.concatenate(sizes)
 
     def order(self, rng: np.random.RandomState) -> np.ndarray:
-        """All batches, by shards in random order, in random order in each shard."""
+        """Return all batches, by shards in random order, in random order in each shard."""
         first, last = self._starts[:-1], self._starts[1:]
         shards = rng.permutation(len(first))
         return np.concatenate([first[k] + rng.permutation(last[k] - first[k]) for k in shards])
 
-    def start(self, x: np.ndarray) -> _AllState:
-        """The weights of a vector, which steps may overwrite."""
-        return _AllState(x, 1.0)
+    def start(self, x: np.ndarray) -> _State:
+        """Return the weights of a vector, which steps may overwrite."""
+        return _State(x)
 
-    def step(self, state: _AllState, batch: int, rate: float, decay: float) -> None:
-        """Multiply the weights by ``decay``; subtract ``rate`` times the gradient of a batch."""
+    def step(self, state: _State, batch: int, rate: float, decay: float) -> None:
+        """Multiply all weights by ``decay``, and subtract ``rate`` times the gradient."""
         number = self._shard_of(batch)
         if state.opened is None or state.opened.number != number:
             self._close(state)
-            state.opened = self._open(state, number)
+            state.opened = _Open(number, self._shards[number], state.x, state.scale)
         opened = state.opened
-        opened.objective.step(opened.state, batch - self._starts[number], rate, decay)
+        shard, weights = opened.shard, opened.weights
+        chunk = shard.batches[batch - self._starts[number]]
+        scores = np.empty((chunk.stop - chunk.start, shard.terms.n_labels), shard.design.dtype)
+        _, gradient = shard.loss_gradient(chunk, weights, opened.scale, scores)
+        opened.scale *= decay
         opened.decay *= decay
+        scores *= scores.dtype.type(-rate / opened.scale)
+        shard.design.add_to_weights(scores, weights.node, chunk.start, chunk.stop)
+        for step in opened.steps:
+            step.fill(0.0)
+        shard.terms.add_gradient(chunk, gradient, opened.steps)
+        for array, mask, step in zip(weights.shared, opened.masks, opened.steps, strict=True):
+            array[...] = decay * array - rate * mask * step
+        if opened.scale < SMALLEST_SCALE:
+            opened.weights, opened.scale = shard.weights(opened.vector()), 1.0
 
-    def add(self, state: _AllState, factor: float, out: np.ndarray) -> None:
+    def add(self, state: _State, factor: float, out: np.ndarray) -> None:
         """Add a multiple of the weights to a vector."""
-        self._close(state)
-        out[: self._n] += out.dtype.type(factor * state.scale) * state.x[: self._n]
-        out[self._n :] += out.dtype.type(factor) * state.x[self._n :]
+        node, shared, scale = self._flat(state)
+        if self._n:  # axpy refuses to add nothing
+            get_blas_funcs("axpy", [node])(node, out[: self._n], a=factor * scale)
+        out[self._n :] += factor * shared
 
-    def loss(self, state: _AllState, batches: np.ndarray | None = None) -> float:
-        """The loss of some batches plus their share of the penalty; by default of all batches."""
-        self._close(state)
+    def loss(self, state: _State, batches: np.ndarray | None = None) -> float:
+        """Return the loss of some batches, by default all, and their share of the penalty."""
+        node, shared, scale = self._flat(state)
+        squares = scale**2 * float(np.dot(node, node)) + np.square(shared, dtype=float).sum()
         share = 1.0
-        if batches is None:
-            runs = [(number, None) for number in range(len(self._starts) - 1)]
-        else:
+        runs: Any = ((number, None) for number in range(len(self._shards)))
+        if batches is not None:
             share = self.sizes[batches].sum() / self.sizes.sum()
-            by_shard = groupby(batches, self._shard_of)
-            runs = [(k, np.array(list(run)) - self._starts[k]) for k, run in by_shard]
-        loss = 0.0
-        for number, chosen in runs:
-            opened = self._open(state, number)
-            loss += opened.objective.loss(opened.state, chosen)
-        node, shared = state.x[: self._n], state.x[self._n :]
-        squares = state.scale**2 * float(np.dot(node, node)) + float(np.dot(shared, shared))
-        return loss + 0.5 * share * self.precision * squares
+            runs = groupby(batches, self._shard_of)
+        loss = 0.5 * share * self.precision * float(squares)
+        for number, run in runs:
+            opened = state.opened or _Open(number, self._shards[number], state.x, scale)
+            shard, first = opened.shard, self._starts[number]
+            chunks = shard.chunks if run is None else [shard.batches[k - first] for k in run]
+            losses = (shard.loss(chunk, opened.weights, opened.scale) for chunk in chunks)
+            loss += shard.combined(sum(losses))
+        return loss
 
     def _shard_of(self, batch: int) -> int:
         return int(np.searchsorted(self._starts, batch, side="right")) - 1
 
-    def _open(self, state: _AllState, number: int) -> _Open:
-        """A shard with its own weights."""
-        shard = self._shards[number]
-        objective, columns = BatchObjective(shard, self._size, np.inf), cast(Any, shard.columns)
-        own = objective.start(columns.take(state.x))
-        own.scale = state.scale
-        return _Open(number, columns, objective, own)
+    def _flat(self, state: _State) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the node weights, the other weights, and the scale of the node weights."""
+        opened = state.opened
+        if opened is None or opened.shard.columns is not None:
+            self._close(state)
+            return state.x[: self._n], state.x[self._n :], state.scale
+        node = opened.shard.design.flat(opened.weights.node)
+        return node, opened.shard.terms.join_shared(opened.weights), opened.scale
 
-    def _close(self, state: _AllState) -> None:
-        """Write the own weights of the open shard back to all weights."""
-        if state.opened is None:
-            return
+    def _close(self, state: _State) -> None:
+        """Write the weights of the open shard to their places."""
         opened, state.opened = state.opened, None
+        if opened is None:
+            return
+        columns: Any = opened.shard.columns
         state.scale *= opened.decay
         state.x[self._n :] *= opened.decay  # other shards have these too
-        own = opened.objective.vector(opened.state)
-        own[: opened.columns.n_own_node] /= own.dtype.type(state.scale)
-        opened.columns.put(own, state.x)
+        own = opened.vector()
+        own[: columns.n_own_node] /= own.dtype.type(state.scale)
+        columns.put(own, state.x)
         if state.scale < SMALLEST_SCALE:
             state.x[: self._n] *= state.x.dtype.type(state.scale)
             state.scale = 1.0
-
-
-def _sizes(batches: Sequence[Chunk]) -> np.ndarray:
-    """The weight of each batch."""
-    return np.array([batch.weight.sum() for batch in batches])

@@ -1,6 +1,6 @@
 """Labelled training data, and the chunks and blocks in which an objective goes through it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +11,15 @@ from ..data.ragged import joined_ranges, locate, longest_first
 from ..labels.constraints.constraints import Constraints
 from ..structures import Scores, Structure, TokenTransitions
 
-__all__ = ["Chunk", "Corpus", "check_magnitude", "check_possible", "transition_counts"]
+__all__ = [
+    "Chunk",
+    "Corpus",
+    "check_magnitude",
+    "check_possible",
+    "edge_columns",
+    "transition_counts",
+    "without_columns",
+]
 
 # About the number of state scores in a chunk, whose units go through a criterion together, and in
 # a block of chunks, whose gradient by the weights is computed together.
@@ -224,3 +232,25 @@ def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
                 f"y, sequence {np.argmin(value)}: the constraints allow no labelling that agrees "
                 "with the labels that are known"
             )
+
+
+def edge_columns(X: sp.csr_array | np.ndarray, columns: np.ndarray) -> sp.csr_array:
+    """The attributes of all tokens on which transitions depend."""
+    if len(columns) == 0:
+        return sp.csr_array((X.shape[0], 0))
+    return sp.csr_array(X[:, columns])
+
+
+def without_columns(
+    X: sp.csr_array | np.ndarray, columns: Sequence[int] | np.ndarray
+) -> sp.csr_array | np.ndarray:
+    """X with zeros in some of the columns."""
+    if len(columns) == 0:
+        return X
+    kept = np.ones(X.shape[1], dtype=X.dtype)
+    kept[columns] = 0
+    if not sp.issparse(X):
+        return X * kept
+    X = sp.csr_array(X @ sp.diags_array(kept))
+    X.eliminate_zeros()
+    return X

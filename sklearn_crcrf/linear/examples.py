@@ -12,10 +12,10 @@ from ..base.weights import Weights
 from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
 from ..structures import Scores
-from .corpus import Chunk, Corpus
+from .corpus import Chunk, Corpus, edge_columns, without_columns
 from .link_tables import link_tables
 from .message_order import MessageOrder
-from .transition_feature import TransitionFeature, edge_columns, without_columns
+from .terms import TransitionFeature
 
 __all__ = ["Coefficients", "Differences", "Examples"]
 

@@ -15,8 +15,8 @@ the loss and as many derivatives.
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,17 +25,68 @@ from .._kernels.threads import Started, Threads, my_threads
 from ..criteria import Criterion
 from ..structures import ScoreGradient, Scores
 from ..utils.memory import retain_freed_memory
-from .columns import OwnColumns
 from .corpus import Chunk, Corpus
-from .weight_vector import Terms, TermWeights
+from .terms import Terms, TermWeights
 
-__all__ = ["Objective", "Shard", "elsewhere", "here"]
+__all__ = ["Objective", "OwnColumns", "Shard", "elsewhere", "here"]
 
 # Number of weights whose penalty is computed as one task.
 PIECE = 2**18
+# Number of sequences in a batch of stochastic descent.
+BATCH = 8
 
 AddParts = Callable[[np.ndarray, np.ndarray], Iterable[float]]
 Evaluate = Callable[[Iterator[np.ndarray]], Iterable[tuple[float, np.ndarray]]]
+
+
+class OwnColumns(NamedTuple):
+    """Where the weights of one shard stand in the vector of all weights.
+
+    Parameters
+    ----------
+    node : ndarray of int
+        The rows of its attributes, if each attribute has a weight for each label; else the single
+        weights.
+    width : int
+        The number of weights in a row.
+    n_node_weights : int
+        The number of weights of attributes and labels in the vector of all weights.
+    shared : ndarray of int
+        The other weights.
+    """
+
+    node: np.ndarray
+    width: int
+    n_node_weights: int
+    shared: np.ndarray
+
+    @property
+    def n_own_node(self) -> int:
+        """How many of the weights of the shard are weights of attributes and labels."""
+        return len(self.node) * self.width
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The place of each weight of the shard in the vector of all weights."""
+        rows = np.add.outer(self.node * self.width, np.arange(self.width))
+        return np.concatenate([rows.reshape(-1), self.shared])
+
+    def take(self, vector: np.ndarray) -> np.ndarray:
+        """The weights of the shard."""
+        rows = vector[: self.n_node_weights].reshape(-1, self.width)
+        return np.concatenate([rows[self.node].reshape(-1), vector[self.shared]])
+
+    def put(self, own: np.ndarray, vector: np.ndarray) -> None:
+        """Write the weights of the shard to their places."""
+        rows = vector[: self.n_node_weights].reshape(-1, self.width)
+        rows[self.node] = own[: self.n_own_node].reshape(-1, self.width)
+        vector[self.shared] = own[self.n_own_node :]
+
+    def add(self, own: np.ndarray, vector: np.ndarray) -> None:
+        """Add to the vector of all weights what belongs to the weights of the shard."""
+        rows = vector[: self.n_node_weights].reshape(-1, self.width)
+        rows[self.node] += own[: self.n_own_node].reshape(-1, self.width)
+        vector[self.shared] += own[self.n_own_node :]
 
 
 class Objective:
@@ -51,8 +102,8 @@ class Objective:
         each shard, and yields the losses in order: what :func:`here` or :func:`elsewhere` returns.
     sigma : float
         Standard deviation of the Gaussian prior of each weight; inf for none.
-    n_threads : int, optional
-        The threads that share the computation of the penalty; by default it is one sum.
+    n_threads : int, default=1
+        The threads that share the computation of the penalty; the result does not depend on it.
 
     Attributes
     ----------
@@ -79,7 +130,7 @@ class Objective:
     array([ 0.27, -0.27, -0.49,  0.49])
     """
 
-    def __init__(self, add_parts: AddParts, *, sigma: float, n_threads: int | None = None):
+    def __init__(self, add_parts: AddParts, *, sigma: float, n_threads: int = 1):
         self._add_parts, self.precision, self._n_threads = add_parts, sigma**-2.0, n_threads
         self._gradient = np.empty(0)
 
@@ -97,22 +148,16 @@ class Objective:
         """
         if self._gradient.shape != w.shape:
             self._gradient = np.empty_like(w)
-        loss = self._penalty(w)
-        for of_shard in self._add_parts(w, self._gradient):
-            loss += of_shard
-        return loss, self._gradient
-
-    def _penalty(self, w: np.ndarray) -> float:
-        """The penalty; its derivatives are written to the gradient."""
-        if self._n_threads is None:
-            return gaussian_penalty(w, self.precision, self._gradient)
 
         def penalise(start: int) -> float:
             piece = slice(start, start + PIECE)
             return gaussian_penalty(w[piece], self.precision, self._gradient[piece])
 
         with my_threads(self._n_threads) as threads:
-            return sum(threads.map(penalise, range(0, len(w), PIECE)))
+            loss = sum(threads.map(penalise, range(0, len(w), PIECE)))
+        for of_shard in self._add_parts(w, self._gradient):
+            loss += of_shard
+        return loss, self._gradient
 
 
 def here(shards: Iterable["Shard"], n_threads: int) -> AddParts:
@@ -145,7 +190,13 @@ def here(shards: Iterable["Shard"], n_threads: int) -> AddParts:
     """
 
     def add_parts(w: np.ndarray, gradient: np.ndarray) -> Iterator[float]:
-        return (shard.add(w, gradient, n_threads) for shard in shards)
+        for shard in shards:
+            if shard.columns is None:
+                yield shard.add(w, gradient, n_threads)
+            else:
+                loss, own = shard.evaluate(shard.columns.take(w), n_threads)
+                shard.columns.add(own, gradient)
+                yield loss
 
     return add_parts
 
@@ -260,6 +311,11 @@ class Shard:
         """All chunks."""
         return [chunk for block in self.blocks for chunk in block]
 
+    @cached_property
+    def batches(self) -> list[Chunk]:
+        """The batches of stochastic descent."""
+        return self.corpus.batches(BATCH)
+
     def evaluate(self, own: np.ndarray, n_threads: int = 1) -> tuple[float, np.ndarray]:
         """The loss of its units and the gradient, without a penalty.
 
@@ -277,19 +333,12 @@ class Shard:
         """
         own = own.astype(self.design.dtype, copy=False)
         gradient = np.zeros_like(own)
-        return self._add(own, gradient, n_threads), gradient
+        return self.add(own, gradient, n_threads), gradient
 
-    def add(self, w: np.ndarray, gradient: np.ndarray, n_threads: int) -> float:
-        """Add to the gradient by all weights; return the loss of its units."""
-        if self.columns is None:
-            return self._add(w, gradient, n_threads)
-        loss, own = self.evaluate(self.columns.take(w), n_threads)
-        self.columns.add(own, gradient)
-        return loss
-
-    def _add(self, w: np.ndarray, gradient: np.ndarray, n_threads: int) -> float:
+    def add(self, own: np.ndarray, gradient: np.ndarray, n_threads: int) -> float:
+        """Add to the gradient by its own weights; return the loss of its units."""
         with my_threads(n_threads) as threads:
-            weights, slope = self.weights(w), None
+            weights, slope = self.weights(own), None
             if not self.criterion.is_sum:
                 _, slope = self.criterion.combine(self._sum(weights, threads))
             total = self.derivatives(gradient)
@@ -382,14 +431,12 @@ class Shard:
         return counted, _written(gradient, state)
 
     def _sum(self, weights: TermWeights, threads: Threads) -> Any:
-        """The weighted sum over all units of what the criterion returns."""
+        """Return the weighted sum over all units of what the criterion returns."""
         return sum(threads.map(lambda chunk: self.loss(chunk, weights), self.chunks))
 
     def _losses(self, chunk: Chunk, weights: TermWeights, scale: float) -> np.ndarray:
-        loss, _ = self.criterion.checked(
-            chunk.structure, self._chunk_scores(chunk, weights, scale), chunk.y
-        )
-        return loss
+        scores = self._chunk_scores(chunk, weights, scale)
+        return self.criterion.checked(chunk.structure, scores, chunk.y)[0]
 
     def _chunk_scores(self, chunk: Chunk, weights: TermWeights, scale: float) -> Scores:
         state = self.design.scores(weights.node, chunk.start, chunk.stop)
@@ -425,27 +472,18 @@ class Shard:
 
             return threads.start(of_chunk, blocks[number])
 
-        def start_sums(number: int) -> Started:
-            """Start to add the derivatives by the design's weights, for the tokens of a block."""
-            scores = scores_of(number)
-
-            def add_share(share: int) -> None:
-                self.design.add_gradient(number, scores, total.node, share, n_threads)
-
-            return threads.start(add_share, range(n_threads))
-
-        counted, sums, ahead = 0.0, None, deque(start(number) for number in range(n_ahead))
+        counted, sums = 0.0, threads.start(start, [])
+        ahead = deque(start(number) for number in range(n_ahead))
         for number, block in enumerate(blocks):
             if number + n_ahead < len(blocks):
                 ahead.append(start(number + n_ahead))
             for chunk, (of_chunk, gradient) in zip(block, ahead.popleft().results(), strict=True):
                 counted = counted + of_chunk
                 self.terms.add_gradient(chunk, gradient, total.shared)
-            if sums is not None:
-                sums.results()
-            sums = start_sums(number)
-        if sums is not None:
             sums.results()
+            add = partial(self.design.add_gradient, number, scores_of(number), total.node)
+            sums = threads.start(partial(add, n_shares=n_threads), range(n_threads))
+        sums.results()
         return counted
 
 

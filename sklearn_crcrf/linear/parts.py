@@ -2,26 +2,26 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 
 from .._kernels.sparse.columns import some_entries
-from ..criteria import Criterion
+from ..criteria import Criterion, as_criterion
 from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
 from ..labels.constraints.constraints import Constraints, as_constraints, forbidden_scores
 from ..labels.encoding import sort_labels
 from ..structures import Chain
-from .columns import OwnColumns
 from .corpus import Corpus, check_possible, transition_counts
 from .encoder import AttributeEncoder
-from .objective import Shard
+from .objective import OwnColumns, Shard
 from .problem import Problem
 from .single_weights import observed_pairs
-from .terms import numbered
-from .weight_vector import Terms
+from .terms import Terms, numbered
 
 __all__ = ["ModelShape", "OwnCorpus", "Part", "Survey", "read_part"]
 
@@ -166,10 +166,7 @@ class Survey(NamedTuple):
         first = next(parts, None)
         if first is None:
             raise ValueError("there are no parts")
-        united = first._replace(encoder=deepcopy(first.encoder))
-        for part in parts:
-            united = united._with(part)
-        return united
+        return reduce(cls._with, parts, first._replace(encoder=deepcopy(first.encoder)))
 
     def shape(
         self,
@@ -302,9 +299,9 @@ class ModelShape(NamedTuple):
     transitions: np.ndarray
     boundaries: bool
     constraints: Constraints | None
-    weight: float
-    dtype: np.dtype
-    fitted: dict[str, Any]
+    weight: float = 0.0
+    dtype: np.dtype = np.dtype(float)
+    fitted: dict[str, Any] = {}
 
     def set_fitted(self, estimator: Any) -> None:
         """Set what a classifier learns of the data besides weights."""
@@ -315,7 +312,7 @@ class ModelShape(NamedTuple):
 
     def terms(self) -> Terms:
         """The terms of scores, which define where weights are in a vector."""
-        return self.problem(self.empty_corpus(), None).terms()
+        return self.problem(self.empty_corpus(), "log_loss").terms()
 
     def empty_corpus(self) -> Corpus:
         """A corpus without sequences, which has all attributes."""
@@ -323,14 +320,17 @@ class ModelShape(NamedTuple):
         nothing = np.empty(0, dtype=np.int32)
         return Corpus(X, nothing, Chain(np.zeros(1, dtype=np.int64)), np.empty(0))
 
-    def problem(self, corpus: Corpus, criterion: Any, **options: Any) -> Problem:
-        """The training problem of a corpus with all attributes.
+    def problem(
+        self, corpus: Corpus, criterion: Any, n_jobs: int | None = None, **options: Any
+    ) -> Problem:
+        """Return the training problem of a corpus with all attributes.
 
         Parameters
         ----------
         corpus : Corpus
-        criterion : Criterion
-            For the labels of the model.
+        criterion : as the parameter of CRF
+        n_jobs : int or None
+            Number of threads.
         **options
             Other fields of the problem.
         """
@@ -342,8 +342,9 @@ class ModelShape(NamedTuple):
             pairs=self.pairs,
             transitions=self.transitions,
             boundaries=self.boundaries,
-            criterion=criterion,
+            criterion=as_criterion(criterion).for_labels(self.classes),
             forbidden=forbidden_scores(self.constraints, n_labels),
+            n_threads=effective_n_jobs(n_jobs),
             only_edges=encoder.only_edges,
             **options,
         )
@@ -372,10 +373,10 @@ class ModelShape(NamedTuple):
             raise ValueError(f"criterion={criterion} is not a sum over sequences")
         corpus, attributes, edge_attributes, only_edges = self.own_corpus(part, dtype)
         pairs = None if self.pairs is None else sp.csr_array(self.pairs[attributes])
-        problem = self.problem(corpus, criterion.for_labels(self.classes))._replace(
+        problem = self.problem(corpus, criterion)._replace(
             pairs=pairs, edge_attributes=edge_attributes, only_edges=only_edges
         )
-        return problem.shard(self.columns(attributes), in_batches=in_batches)
+        return problem.shard(self._columns(attributes), in_batches=in_batches)
 
     def own_corpus(self, part: Part, dtype: Any = None) -> "OwnCorpus":
         """Number the labels and the attributes of a part for a shard.
@@ -385,20 +386,19 @@ class ModelShape(NamedTuple):
         ValueError
             If labels are not possible under the constraints.
         """
-        kept, attributes = self._own(part)
-        X = part.corpus.X
+        number = self.encoder.find(part.encoder)
+        kept = np.flatnonzero((number >= 0) & (part.frequencies > 0))
+        attributes, X = number[kept].astype(np.int64), part.corpus.X
         if sp.issparse(X):
-            number = np.full(X.shape[1], -1, dtype=np.int32)
-            number[kept] = np.arange(len(kept))
-            indptr, indices, values = csr_arrays(X)
-            X = sp.csr_array(some_entries(indptr, indices, values, number), (X.shape[0], len(kept)))
+            own = np.full(X.shape[1], -1, dtype=np.int32)
+            own[kept] = np.arange(len(kept))
+            X = sp.csr_array(some_entries(*csr_arrays(X), own), (X.shape[0], len(kept)))
         else:
             X = np.ascontiguousarray(X[:, kept])
         place = {label: i for i, label in enumerate(self.classes.tolist())}
         ids = np.array([place[label] for label in part.classes.tolist()], dtype=np.int32)
-        corpus = part.corpus._replace(
-            X=X.astype(dtype or X.dtype, copy=False), y=ids[part.corpus.y]
-        )
+        X = X.astype(dtype or X.dtype, copy=False)
+        corpus = part.corpus._replace(X=X, y=ids[part.corpus.y])
         check_possible(corpus, self.constraints)
         order = np.argsort(attributes)
         edge_attributes, only_edges = (
@@ -407,13 +407,7 @@ class ModelShape(NamedTuple):
         )
         return OwnCorpus(corpus, attributes, edge_attributes, only_edges)
 
-    def _own(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
-        """The attributes of a part that have weights: their numbers there, and in the model."""
-        number = self.encoder.find(part.encoder)
-        kept = np.flatnonzero((number >= 0) & (part.frequencies > 0))
-        return kept, number[kept].astype(np.int64)
-
-    def columns(self, attributes: np.ndarray) -> OwnColumns:
+    def _columns(self, attributes: np.ndarray) -> OwnColumns:
         """Where the weights of a shard with these attributes stand in the vector of all weights."""
         n, terms = len(self.classes), self.terms()
         is_edge = np.isin(self.encoder.edge_attributes, attributes)

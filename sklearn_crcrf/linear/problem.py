@@ -9,20 +9,15 @@ import scipy.sparse as sp
 
 from ..base.weights import Weights
 from ..criteria import Criterion
-from .batches import BatchObjective, ShardedBatches
-from .columns import OwnColumns
-from .corpus import Corpus
+from .batches import BatchObjective
+from .corpus import Corpus, edge_columns, without_columns
 from .designs import SparseDesign, design_of
 from .duplicate_columns import DuplicateColumns, find_duplicates
-from .objective import Objective, Shard, here
-from .terms import Term
-from .transition_feature import edge_columns, without_columns
-from .weight_vector import Terms, shared_terms
+from .objective import Objective, OwnColumns, Shard, here
+from .terms import Term, Terms, shared_terms
 
 __all__ = ["Problem"]
 
-# Number of sequences in a batch of stochastic descent.
-BATCH = 8
 # Attributes are merged only if at most this fraction of them is left.
 FEWER = 0.9
 
@@ -83,13 +78,12 @@ class Problem(NamedTuple):
         """The terms of scores, which define where weights are in a vector."""
         X, n = self.corpus.X, self.n_labels
         n_node_weights = X.shape[1] * n if self.pairs is None else self.pairs.nnz
-        return Terms(n_node_weights, self.shared_terms(), n)
+        return Terms(n_node_weights, self.shared_terms(), n, self.forbidden)
 
     def shared_terms(self) -> list[Term]:
         """The terms of the weights that all units share."""
         edges = edge_columns(self.corpus.X, self.edge_attributes)
-        common = shared_terms(self.transitions, self.boundaries, self.forbidden, edges)
-        return [*common, *self.own_terms]
+        return [*shared_terms(self.transitions, self.boundaries, edges), *self.own_terms]
 
     def lower_bounds(self) -> np.ndarray | None:
         """The least value of each weight, -inf for a weight without a bound; None for no bounds."""
@@ -132,7 +126,8 @@ class Problem(NamedTuple):
             only_edges=duplicates.group[self.only_edges],
             duplicates=duplicates,
         )
-        return problem, start._replace(state=_numbers(shared))
+        state = shared.data if sp.issparse(shared) else shared.reshape(-1)
+        return problem, start._replace(state=state)
 
     def of(self, corpus: Corpus) -> "Problem":
         """The same problem with other sequences."""
@@ -163,8 +158,8 @@ class Problem(NamedTuple):
         """The objective over all sequences, or over a shard of this problem."""
         if self.parts is not None:
             add_parts = self.parts.evaluation(self.criterion, self.n_threads)
-            return Objective(add_parts, sigma=self.sigma)
-        add_parts = here([self.shard() if shard is None else shard], self.n_threads)
+        else:
+            add_parts = here([shard or self.shard()], self.n_threads)
         return Objective(add_parts, sigma=self.sigma, n_threads=self.n_threads)
 
     def curved_objective(self) -> tuple[Objective, Callable[..., np.ndarray]]:
@@ -174,14 +169,8 @@ class Problem(NamedTuple):
         how = {"precision": objective.precision, "n_threads": self.n_threads}
         return objective, partial(shard.hessian_product, **how)
 
-    def batches(self) -> BatchObjective | ShardedBatches:
+    def batches(self) -> BatchObjective:
         """The objective for stochastic descent."""
-        if self.parts is None:
-            return BatchObjective(self.shard(in_batches=True), BATCH, self.sigma)
-        shards = self.parts.shards(self.criterion, in_batches=True)
-        return ShardedBatches(shards, BATCH, self.sigma, self.terms().n_node_weights)
-
-
-def _numbers(coef: np.ndarray | sp.csr_array) -> np.ndarray:
-    """The entries of a matrix in one dimension."""
-    return coef.reshape(-1) if isinstance(coef, np.ndarray) else coef.data
+        if self.parts is not None:
+            return BatchObjective(self.parts.shards(self.criterion, in_batches=True), self.sigma)
+        return BatchObjective([self.shard(in_batches=True)], self.sigma)

@@ -6,14 +6,31 @@ the terms here, which all units share.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..base.weights import Weights
-from ..structures import ScoreGradient, Scores
+from ..structures import ScoreGradient, Scores, TokenTransitions
+from ..utils.memory import require_memory
+from .link_tables import different_rows
 
-__all__ = ["Boundary", "Forbidden", "Term", "Transition", "numbered"]
+__all__ = [
+    "Boundary",
+    "Term",
+    "TermWeights",
+    "Terms",
+    "Transition",
+    "TransitionFeature",
+    "TransitionTables",
+    "numbered",
+    "shared_terms",
+]
+
+# Number of vectors of all weights that training takes at least.
+COPIES = 3
 
 
 class Term(ABC):
@@ -72,9 +89,11 @@ class Term(ABC):
             The scores of all terms before.
         """
 
-    @abstractmethod
     def along(self, array: np.ndarray, chunk: Any, direction: ScoreGradient) -> ScoreGradient:
         """Add the scores of this term to the direction in which scores move with the weights."""
+        # A ScoreGradient has the same fields as Scores, but for the scores of single links.
+        moved: Any = self.add_scores(array, chunk, direction)  # type: ignore[arg-type]
+        return moved
 
     @abstractmethod
     def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: np.ndarray) -> ScoreGradient:
@@ -110,9 +129,6 @@ class Transition(Term):
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
         return scores._replace(transition=scores.transition + array)
 
-    def along(self, array: np.ndarray, chunk: Any, direction: ScoreGradient) -> ScoreGradient:
-        return direction._replace(transition=direction.transition + array)
-
     def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: np.ndarray) -> ScoreGradient:
         out += gradient.transition
         return gradient
@@ -134,10 +150,6 @@ class Boundary(Term):
         begin, end = array
         return scores._replace(begin=scores.begin + begin, end=scores.end + end)
 
-    def along(self, array: np.ndarray, chunk: Any, direction: ScoreGradient) -> ScoreGradient:
-        begin, end = array
-        return direction._replace(begin=direction.begin + begin, end=direction.end + end)
-
     def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: np.ndarray) -> ScoreGradient:
         out[0] += gradient.begin
         out[1] += gradient.end
@@ -150,37 +162,238 @@ class Boundary(Term):
         return weights._replace(begin=array[0], end=array[1])
 
 
-class Forbidden(Term):
-    """Scores without weights: -inf for what is impossible, else 0.
+class TransitionTables(Term):
+    """A weight for each attribute and each pair of labels, or each group of tied pairs.
+
+    Links with equal attributes share a table of transition scores.
 
     Parameters
     ----------
-    transition : ndarray of shape (n_labels, n_labels)
-    begin, end : ndarray of shape (n_labels,)
+    n_attributes, n_labels : int
+    weight_of : ndarray of int of shape (n_labels, n_labels), optional
+        The number of the weight of each pair of labels, as in
+        :class:`Term`.
     """
 
-    def __init__(self, transition: np.ndarray, begin: np.ndarray, end: np.ndarray):
-        super().__init__((0,))
-        self._transition, self._begin, self._end = transition, begin, end
+    def __init__(self, n_attributes: int, n_labels: int, weight_of: np.ndarray | None = None):
+        self._n_labels = n_labels
+        self._found: dict[tuple, tuple] = {}
+        if weight_of is not None:
+            first = (weight_of.max(initial=-1) + 1) * np.arange(n_attributes)[:, None, None]
+            weight_of = np.where(weight_of < 0, -1, weight_of + first)
+        super().__init__((n_attributes, n_labels, n_labels), weight_of)
+
+    @abstractmethod
+    def _different_rows(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
+        """The table of each row of ``token_transitions``, -1 for none; attributes of the tables."""
 
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
-        return scores._replace(
-            transition=scores.transition + self._transition,
-            begin=scores.begin + self._begin,
-            end=scores.end + self._end,
-        )
+        row, combinations = self._combinations(chunk)
+        n_rows, n = combinations.shape[0], self._n_labels
+        gains = self._gains(combinations, array)
+        lowest = scores.transition + np.minimum(gains.min(axis=0, initial=0.0), 0.0)
+        labels, starts = np.arange(n, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int64) * n * n
+        previous, current = np.tile(labels, n_rows * n), np.tile(np.repeat(labels, n), n_rows)
+        of_pairs = _by_current(scores.transition + gains)
+        transitions = TokenTransitions(row, starts, previous, current, of_pairs)
+        return scores._replace(transition=lowest, token_transitions=transitions)
 
     def along(self, array: np.ndarray, chunk: Any, direction: ScoreGradient) -> ScoreGradient:
-        return direction
+        gains = self._gains(self._combinations(chunk)[1], array)
+        return direction._replace(token_transitions=_by_current(direction.transition + gains))
 
     def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: np.ndarray) -> ScoreGradient:
-        return gradient
+        _, combinations = self._combinations(chunk)
+        n = self._n_labels
+        pairs = gradient.token_transitions.reshape(-1, n, n).transpose(0, 2, 1)
+        out += (combinations.T @ pairs.reshape(-1, n * n)).reshape(out.shape)
+        return gradient._replace(transition=gradient.transition + pairs.sum(axis=0))
 
     def select(self, weights: Weights) -> np.ndarray:
-        return np.zeros(0)
+        return weights.edges
 
     def insert(self, array: np.ndarray, weights: Weights) -> Weights:
+        return weights._replace(edges=array)
+
+    def _gains(self, combinations: sp.csr_array, array: np.ndarray) -> np.ndarray:
+        """What attributes add to transition scores; (n_combinations, n_labels, n_labels)."""
+        n = self._n_labels
+        return (combinations @ array.reshape(-1, n * n)).reshape(-1, n, n)
+
+    def _combinations(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
+        """The same as :meth:`_different_rows`, found once for each chunk."""
+        where = chunk.start, chunk.stop
+        if where not in self._found:
+            self._found[where] = self._different_rows(chunk)
+        return self._found[where]
+
+
+class TransitionFeature(TransitionTables):
+    """A weight for each pair of labels of linked tokens and each attribute of the later token.
+
+    Parameters
+    ----------
+    attributes : CSR of shape (n_tokens, n_edge_attributes)
+        The attributes of all tokens on which transitions depend.
+    n_labels : int
+    """
+
+    def __init__(self, attributes: sp.csr_array, n_labels: int):
+        super().__init__(attributes.shape[1], n_labels)
+        self._attributes = attributes
+
+    def _different_rows(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
+        row, combinations = different_rows(self._attributes[chunk.start : chunk.stop])
+        row_of_link = np.full(chunk.structure.n_rows, -1)
+        row_of_link[chunk.structure.rows_of_links()] = row[chunk.structure.links()[1]]
+        return row_of_link, combinations
+
+
+def shared_terms(
+    transitions: np.ndarray, boundaries: bool, edge_attributes: sp.csr_array
+) -> list[Term]:
+    """The terms of a model, besides the weights of attributes and labels.
+
+    Parameters
+    ----------
+    transitions : ndarray of int of shape (n_labels, n_labels)
+        The number of the weight of each transition, -1 without a weight.
+    boundaries : bool
+        Whether begin and end have weights.
+    edge_attributes : CSR of shape (n_tokens, n_edge_attributes)
+
+    Returns
+    -------
+    list of Term
+    """
+    n_labels = len(transitions)
+    terms: list[Term] = [Transition(transitions)]
+    if boundaries:
+        terms.append(Boundary(n_labels))
+    if edge_attributes.shape[1]:
+        terms.append(TransitionFeature(edge_attributes, n_labels))
+    return terms
+
+
+class TermWeights(NamedTuple):
+    """All weights, or the derivatives by them, arranged to compute scores.
+
+    Parameters
+    ----------
+    node : Any
+        The weights of attributes and labels, arranged by the design.
+    shared : list of ndarray
+        The arrays of the terms.
+    """
+
+    node: Any
+    shared: list[np.ndarray]
+
+
+class Terms:
+    """All terms of a model, whose weights follow each other in a vector.
+
+    Parameters
+    ----------
+    n_node_weights : int
+        The number of weights of attributes and labels, which come first.
+    shared : sequence of Term
+    n_labels : int
+    forbidden : tuple of (transition, begin, end), optional
+        Scores without weights: -inf for what is impossible, else 0.
+
+    Attributes
+    ----------
+    n_weights : int
+    n_node_weights, shared, n_labels : as given
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.linear.terms import Boundary, Terms, Transition, numbered
+    >>> terms = Terms(3, [Transition(numbered(np.eye(2) > 0)), Boundary(2)], 2)
+    >>> _, (transition, boundary) = terms.split(np.arange(9.0))
+    >>> transition
+    array([[3., 0.],
+           [0., 4.]])
+    >>> boundary
+    array([[5., 6.],
+           [7., 8.]])
+    """
+
+    def __init__(
+        self,
+        n_node_weights: int,
+        shared: Sequence[Term],
+        n_labels: int,
+        forbidden: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+    ):
+        self.n_node_weights, self.shared, self.n_labels = n_node_weights, list(shared), n_labels
+        sizes = [n_node_weights, *(term.n_weights for term in shared)]
+        self._cuts = np.cumsum(sizes)[:-1]
+        self.n_weights = sum(sizes)
+        require_memory(
+            8.0 * COPIES * self.n_weights,
+            f"the {self.n_weights:,} weights of attributes and pairs of the {n_labels:,} labels",
+            "leave out rare attributes with min_freq, or features that do not occur",
+        )
+        self._zeros = np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
+        self._forbidden = self._zeros if forbidden is None else forbidden
+
+    def split(self, vector: np.ndarray) -> TermWeights:
+        """The weights of a vector; the node weights are a one-dimensional view of it."""
+        node, *shared = np.split(vector, self._cuts)
+        return TermWeights(
+            node, [term.array(flat) for term, flat in zip(self.shared, shared, strict=True)]
+        )
+
+    def join(self, weights: TermWeights, out: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`split`."""
+        of_node, of_shared = np.split(out, [self.n_node_weights])
+        if self.n_node_weights and not np.shares_memory(of_node, weights.node):
+            of_node[:] = weights.node
+        of_shared[:] = self.join_shared(weights)
+        return out
+
+    def join_shared(self, weights: TermWeights) -> np.ndarray:
+        """The weights of the terms that all units share, as one vector."""
+        flat = (term.flat(a) for term, a in zip(self.shared, weights.shared, strict=True))
+        return np.concatenate([np.zeros(0), *flat])
+
+    def named(self, vector: np.ndarray) -> Weights:
+        """The weights of a vector, by name."""
+        node, shared = self.split(vector)
+        n = self.n_labels
+        transition, begin, end = map(np.copy, self._zeros)
+        weights = Weights(node, transition, begin, end, np.zeros((0, n, n)))
+        for term, array in zip(self.shared, shared, strict=True):
+            weights = term.insert(array, weights)
         return weights
+
+    def vector(self, weights: Weights, out: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`named`."""
+        shared = [term.select(weights) for term in self.shared]
+        return self.join(TermWeights(weights.state, shared), out)
+
+    def scores(self, state: np.ndarray, shared: Sequence[np.ndarray], chunk: Any) -> Scores:
+        """The scores of a chunk, given its state scores and the arrays of the terms."""
+        transition, begin, end = self._forbidden
+        scores = Scores(state, transition, begin, end, chunk.no_transitions)
+        for term, array in zip(self.shared, shared, strict=True):
+            scores = term.add_scores(array, chunk, scores)
+        return scores
+
+    def along(self, state: np.ndarray, shared: Sequence[np.ndarray], chunk: Any) -> ScoreGradient:
+        """The direction in which the scores of a chunk move with the weights."""
+        direction = ScoreGradient(state, *self._zeros, np.zeros(0))
+        for term, array in zip(self.shared, shared, strict=True):
+            direction = term.along(array, chunk, direction)
+        return direction
+
+    def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: Sequence[np.ndarray]) -> None:
+        """Add the derivatives by the arrays of the terms to ``out``, given the score gradient."""
+        for term, array in zip(reversed(self.shared), reversed(out), strict=True):
+            gradient = term.add_gradient(chunk, gradient, array)
 
 
 def numbered(has_weight: np.ndarray) -> np.ndarray:
@@ -203,3 +416,8 @@ def numbered(has_weight: np.ndarray) -> np.ndarray:
     """
     numbers = np.cumsum(has_weight).reshape(has_weight.shape) - 1
     return np.where(has_weight, numbers, -1)
+
+
+def _by_current(scores: np.ndarray) -> np.ndarray:
+    """Scores of all pairs of labels, in the order of the current label."""
+    return scores.transpose(0, 2, 1).reshape(-1)

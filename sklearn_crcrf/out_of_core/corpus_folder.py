@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -23,7 +23,14 @@ from ..data.symbols import SymbolTable, symbolize
 from ..training.monitor import steps
 from ..utils.replacing import replacing
 
-__all__ = ["CorpusFolder", "complete", "is_complete", "part_source", "write_part"]
+__all__ = [
+    "CorpusFolder",
+    "complete",
+    "is_complete",
+    "part_source",
+    "refuse_what_needs_all",
+    "write_part",
+]
 
 FORMAT, VERSION = "corpus folder of sklearn_crcrf", 1
 CORPUS, PART = "corpus.json", "part.json"
@@ -159,6 +166,27 @@ class CorpusFolder:
             _check(part, described)
             self._checked.add(number)
         return _read(part, described)
+
+
+def refuse_what_needs_all(y: Any, sample_weight: Any, needs_all: Mapping[str, bool]) -> None:
+    """Check, before any work, that an estimator can be fitted from a corpus folder.
+
+    Parameters
+    ----------
+    y, sample_weight : as passed to ``fit``
+    needs_all : mapping
+        Whether a parameter, written with its value, needs all of the data at once.
+
+    Raises
+    ------
+    ValueError
+        If a parameter does, or labels or weights are given; the message names it.
+    """
+    if y is not None or sample_weight is not None:
+        raise ValueError("a CorpusFolder has its own labels and no weights: pass neither")
+    for parameter, needs in needs_all.items():
+        if needs:
+            raise ValueError(f"{parameter} needs all of the data in memory, so not a CorpusFolder")
 
 
 def write_part(

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, computing, gradients, read_conll, shards
+from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, computing, read_conll, shards
 from sklearn_crcrf.dask.sizes import register_sizes
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.linear import Weights
@@ -38,7 +38,7 @@ def weights_of(model):
 
 @pytest.mark.parametrize("fan_in, params", SOME)
 def test_the_minimum_is_that_of_one_fit(fan_in, params, columns, in_parts, monkeypatch):
-    monkeypatch.setattr(gradients, "FAN_IN", fan_in)
+    monkeypatch.setattr(shards, "FAN_IN", fan_in)
     X, y = columns
     model, one = DaskCRF(**params).fit(in_parts(X), in_parts(y)), CRF(**params).fit(X, y)
     assert model.classes_.tolist() == one.classes_.tolist()
@@ -64,7 +64,7 @@ def test_loss_and_gradient_are_those_of_one_machine(columns, in_parts, monkeypat
     original = CRF._train
     monkeypatch.setattr(CRF, "_train", at_random)
     for fan_in, on in ((8, None), (2, client)):
-        monkeypatch.setattr(gradients, "FAN_IN", fan_in)
+        monkeypatch.setattr(shards, "FAN_IN", fan_in)
         found.clear()
         DaskCRF(**given, tol=1.0, client=on).fit(in_parts(X), in_parts(y))
         CRF(**given, tol=1.0).fit(X, y)
@@ -75,7 +75,7 @@ def test_loss_and_gradient_are_those_of_one_machine(columns, in_parts, monkeypat
 
 
 def test_the_same_bits_whatever_the_workers(columns, in_parts, client, own_client, monkeypatch):
-    monkeypatch.setattr(gradients, "FAN_IN", 3)
+    monkeypatch.setattr(shards, "FAN_IN", 3)
     X, y = columns
     models = [
         DaskCRF(features="observed", tol=0.1, client=it).fit(in_parts(X), in_parts(y))
@@ -97,21 +97,21 @@ def test_every_worker_has_as_many_parts(in_parts, client):
 
 
 def test_float32_on_the_wire(columns, in_parts, client, monkeypatch):
-    monkeypatch.setattr(gradients, "FAN_IN", 3)
+    monkeypatch.setattr(shards, "FAN_IN", 3)
     X, y = columns
     given = {"features": "observed", "wire_dtype": "float32", "tol": 1e-3}
-    sent, add = [], gradients._add
+    sent, add = [], shards._add
 
-    def spy(within, n_weights, types, results):
-        total = add(within, n_weights, types, results)
+    def spy(within, results, *how):
+        total = add(within, results, *how)
         sent.extend([total[1].dtype, *(own.dtype for _, own in results)])
         return total
 
-    monkeypatch.setattr(gradients, "_add", spy)
+    monkeypatch.setattr(shards, "_add", spy)
     model = DaskCRF(**given).fit(in_parts(X), in_parts(y))
     assert set(sent) == {np.dtype("float32")} and model.coef_.dtype == np.float64
     monkeypatch.undo()
-    monkeypatch.setattr(gradients, "FAN_IN", 3)
+    monkeypatch.setattr(shards, "FAN_IN", 3)
     on_workers = DaskCRF(**given, client=client).fit(in_parts(X), in_parts(y))
     assert on_workers.loss_curve_ == model.loss_curve_
     one = CRF(features="observed", tol=1e-3).fit(X, y)

@@ -34,7 +34,8 @@ EDGES = [0, 2]
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    """Several blocks of several chunks even of a tiny corpus."""
+    """Several blocks of several chunks, and several batches, even of a tiny corpus."""
+    monkeypatch.setattr("sklearn_crcrf.linear.objective.BATCH", 2)
     for name, size in {"CHUNK": 12, "BLOCK": 24, "SMALLEST_CHUNK": 4}.items():
         monkeypatch.setattr(corpus, name, size)
 
@@ -74,8 +75,8 @@ def pairs_of(features):
 def make_shard(data, features="sparse", *, edges=EDGES, forbidden=POSSIBLE):
     slices = [(block[0].start, block[-1].stop) for block in data.chunks(N_LABELS)]
     design = FEATURES[features](data.X, pairs_of(features), slices)
-    shared = shared_terms(numbered(TRANSITIONS), True, forbidden, data.X[:, edges])
-    terms = Terms(design.n_weights, shared, N_LABELS)
+    shared = shared_terms(numbered(TRANSITIONS), True, data.X[:, edges])
+    terms = Terms(design.n_weights, shared, N_LABELS, forbidden)
     return Shard(design, terms, data, log_loss)
 
 
@@ -262,8 +263,15 @@ def test_hessian_is_symmetric(dtype):
 # Batches
 
 
-def make_batches(data, features, size=2):
-    return BatchObjective(make_shard(data, features), size, sigma=0.7)
+def make_batches(data, features):
+    return BatchObjective([make_shard(data, features)], sigma=0.7)
+
+
+def weights_of(batches, state):
+    (shard,) = batches._shards
+    x = np.zeros(shard.terms.n_weights, shard.design.dtype)
+    batches.add(state, 1.0, x)
+    return x
 
 
 batched = for_each("features", ["sparse", "dense", "single"])
@@ -282,15 +290,15 @@ def test_steps_are_those_of_gradient_descent(features, partial, dtype):
     expected = x.astype(float)
     # The factor of the state weights becomes small in between.
     for batch, rate, decay in [(0, 0.1, 0.9), (2, 0.3, 1e-3), (1, 0.02, 1e-2), (0, 0.2, 0.5)]:
-        chunk = batches._batches[batch]
+        chunk = batches._shards[0].batches[batch]
         part = data._replace(weight=np.where(np.arange(7) // 2 == batch, data.weight, 0.0))
         assert_array_equal(chunk.weight, part.weight[part.weight > 0])
         plain = make_objective(part.longest_first(), features, sigma=np.inf)
         gradient = plain(expected.astype(dtype))[1]
         batches.step(state, batch, rate, decay)
         expected = decay * expected - rate * gradient
-        assert_allclose(batches.vector(state), expected, rtol=rounding, atol=rounding / 10)
-    assert batches.vector(state).dtype == dtype
+        assert_allclose(weights_of(batches, state), expected, rtol=rounding, atol=rounding / 10)
+    assert weights_of(batches, state).dtype == dtype
 
 
 @batched
@@ -301,7 +309,7 @@ def test_losses_of_batches(features, partial):
     state = batches.start(random_weights(whole))
     assert_allclose(batches.sizes, np.add.reduceat(data.weight, [0, 2, 4, 6]))
     batches.step(state, 1, 0.1, 0.5)
-    w = batches.vector(state)
+    w = weights_of(batches, state)
     assert_allclose(batches.loss(state), whole(w)[0])
     some = np.array([0, 3])
     share = batches.sizes[some].sum() / batches.sizes.sum()
@@ -312,10 +320,10 @@ def test_losses_of_batches(features, partial):
 
 def test_the_weights_of_a_state_are_copied():
     batches = make_batches(make_corpus(), "sparse")
-    state = batches.start(random_weights(batches._shard))
-    vector = batches.vector(state)
+    state = batches.start(random_weights(batches._shards[0]))
+    vector = weights_of(batches, state)
     before = vector.copy()
     batches.step(state, 0, 0.5, 0.9)
     assert_array_equal(vector, before)
     vector[:] = 0.0
-    assert batches.vector(state).any()
+    assert weights_of(batches, state).any()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklearn_crcrf import SequenceArray
-from sklearn_crcrf.linear.spool import Spool
+from sklearn_crcrf.linear.folder_shards import Spool
 
 
 def test_a_spool_maps_arrays(tmp_path):

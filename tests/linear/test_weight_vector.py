@@ -20,8 +20,8 @@ edges = for_each("n_edge_attributes", [0, 2])
 
 def make_terms(n_node_weights, transitions, boundaries, n_edge_attributes, forbidden=NOTHING):
     attributes = sp.csr_array((5, n_edge_attributes))
-    shared = shared_terms(numbered(transitions), boundaries, forbidden, attributes)
-    return Terms(n_node_weights, shared, len(transitions))
+    shared = shared_terms(numbered(transitions), boundaries, attributes)
+    return Terms(n_node_weights, shared, len(transitions), forbidden)
 
 
 @transitions
@@ -50,10 +50,6 @@ def test_what_has_no_weight_is_zero(transitions, boundaries, n_edge_attributes):
     assert_array_equal(weights.begin, np.full(3, boundaries))
     assert_array_equal(weights.end, np.full(3, boundaries))
     assert_array_equal(weights.edges, np.ones((n_edge_attributes, 3, 3)))
-    for array, mask in zip(
-        terms.split(np.ones(terms.n_weights)).shared, terms.masks(), strict=True
-    ):
-        assert_array_equal(mask, array)
 
 
 def test_what_has_no_weight_is_not_in_the_vector():
@@ -86,9 +82,9 @@ def test_node_weights_are_not_copied():
 
 def test_scores_have_all_terms():
     terms = make_terms(0, ALL, True, 0, FORBIDDEN)
-    (transition, (begin, end), nothing) = terms.split(np.arange(15.0)).shared
+    (transition, (begin, end)) = terms.split(np.arange(15.0)).shared
     chunk = Chunk(0, 5, Chain(np.array([0, 5])), None, None, TokenTransitions.none(5))
-    scores = terms.scores(np.ones((5, 3)), [transition, np.stack([begin, end]), nothing], chunk)
+    scores = terms.scores(np.ones((5, 3)), [transition, np.stack([begin, end])], chunk)
     assert_array_equal(scores.transition, transition + FORBIDDEN[0])
     assert_array_equal(scores.begin, begin + FORBIDDEN[1])
     assert_array_equal(scores.end, end)

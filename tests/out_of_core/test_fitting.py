@@ -19,7 +19,8 @@ from sklearn_crcrf import (
 )
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.datasets import write_conll
-from sklearn_crcrf.linear.batches import BatchObjective, ShardedBatches
+from sklearn_crcrf.linear.batches import BatchObjective
+from sklearn_crcrf.linear.objective import Shard
 from sklearn_crcrf.linear.parts import Survey, read_part
 from sklearn_crcrf.out_of_core import CorpusFolder, predict_to_file, predictions, write_corpus
 from sklearn_crcrf.training.monitor import listening
@@ -95,16 +96,18 @@ def test_steps_over_shards_are_gradient_steps(text):
     shape = Survey.unite(map(Survey.of, parts)).shape()
     shards = [shape.shard(part, log_loss, in_batches=True) for part in parts]
     n = shape.terms().n_weights
-    fun = ShardedBatches(shards, 8, 1.0, shape.terms().n_node_weights)
+    fun = BatchObjective(shards, 1.0)
     x = np.random.default_rng(0).normal(size=n)
     state, expected = fun.start(x.copy()), x.copy()
     for batch, decay in [(0, 0.9), (1, 0.8), (5, 0.003), (6, 0.01), (0, 1.0)]:
         shard = shards[batch // 4]
         own, gradient = shard.columns.take(expected), np.zeros(n)
-        local = BatchObjective(shard, 8, np.inf)
-        moved = local.start(own.copy())
-        local.step(moved, batch % 4, 0.1, 1.0)
-        shard.columns.put(local.vector(moved) - own, gradient)
+        alone = Shard(shard.design, shard.terms, shard.corpus, shard.criterion)
+        local, moved = BatchObjective([alone], np.inf), np.zeros_like(own)
+        stepped = local.start(own.copy())
+        local.step(stepped, batch % 4, 0.1, 1.0)
+        local.add(stepped, 1.0, moved)
+        shard.columns.put(moved - own, gradient)
         expected = decay * expected + gradient
         fun.step(state, batch, 0.1, decay)
     found = np.zeros(n)

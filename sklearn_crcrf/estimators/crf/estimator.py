@@ -1,13 +1,12 @@
 """CRF: the linear-chain conditional random field of iterative training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
@@ -23,12 +22,12 @@ from ...linear.folder_shards import FolderShards
 from ...linear.parts import ModelShape
 from ...linear.problem import Problem
 from ...out_of_core import CorpusFolder
+from ...out_of_core.corpus_folder import refuse_what_needs_all
 from ...structures import Scores, Structure
 from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out_of
 from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
-from .out_of_core import check_out_of_core
 from .solving import SOLVERS, check_supported, choose_solver, solve
 
 __all__ = ["CRF"]
@@ -246,8 +245,9 @@ default="log_loss"
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         with self._replaced_by(self._unfitted()) as twin:
             if isinstance(X, CorpusFolder):
-                check_out_of_core(self, y, sample_weight)
-                twin._fit_folder(X, known, progress)
+                refuse_what_needs_all(y, sample_weight, self._what_needs_all())
+                with FolderShards(X, self, **self._shape_options(known)) as parts:
+                    twin._fit_parts(parts, known, progress)
             else:
                 twin._fit(X, y, sample_weight, known, progress=progress)
         return self
@@ -311,29 +311,43 @@ default="log_loss"
         names = self.attribute_names_, self.edge_attribute_names_, self.classes_
         return None if known is None else known.matching(*names)
 
-    def _fit_folder(
-        self, folder: CorpusFolder, known: NamedWeights | None, progress: FitProgress
-    ) -> None:
-        """Train out of core."""
-        with FolderShards(folder, self, **self._shape_options(known)) as shards:
-            self._fit_shards(shards, known, progress)
+    def _what_needs_all(self, sees: Collection[str] = ("objective", "batches")) -> dict[str, bool]:
+        """Say which parameters, as text with their values, need all of the data at once.
+
+        Parameters
+        ----------
+        sees : collection of str
+            What of the data a solver may see.
+        """
+        criterion, init = as_criterion(self.criterion), self.init
+        solver = choose_solver(self.solver, self.c1, criterion.solver)
+        sums = ("auto", "zeros", "log_loss")
+        return {
+            f"criterion={criterion}": not criterion.is_sum,
+            f"features={self.features!r}": not isinstance(self.features, str),
+            f"class_weight={self.class_weight!r}": self.class_weight is not None,
+            f"validation_fraction={self.validation_fraction}": self.validation_fraction is not None,
+            f"init={init!r}": not isinstance(init, Weights) and init not in sums,
+            f'solver="{solver}"': SOLVERS[solver].sees not in sees,
+        }
 
     def _shape_options(self, known: NamedWeights | None) -> dict[str, Any]:
-        """What says which weights a model of data in parts has."""
+        """Say which weights a model of data in parts has."""
         names = ("min_freq", "features", "boundaries", "constraints")
         options = {name: getattr(self, name) for name in names}
         return {**options, "kept_labels": () if known is None else known.classes.tolist()}
 
-    def _fit_shards(
-        self, shards: Any, known: NamedWeights | None, progress: FitProgress | None
+    def _fit_parts(
+        self, parts: Any, known: NamedWeights | None, progress: FitProgress | None = None
     ) -> None:
         """Train on data in parts."""
-        shape: ModelShape = shards.shape
+        shape: ModelShape = parts.shape
         shape.set_fitted(self)
         self._n_seen, self._rate = shape.weight, None
-        problem = self._problem_of(shape, shape.empty_corpus(), self.sigma, parts=shards)
+        how = {"sigma": self.sigma, "parts": parts}
+        problem = shape.problem(shape.empty_corpus(), self.criterion, self.n_jobs, **how)
         stochastic = {"rng": check_random_state(self.random_state), "rate": None, "n_seen": 0}
-        self._train(problem, self._matching(known), None, stochastic, progress, is_part=False)
+        self._train(problem, self._matching(known), None, stochastic, progress)
 
     def _train(
         self,
@@ -342,10 +356,10 @@ default="log_loss"
         held_out: Corpus | None,
         stochastic: dict[str, Any],
         progress: FitProgress | None,
-        is_part: bool,
+        is_part: bool = False,
     ) -> None:
         """Minimise the objective from a start, and set the fitted attributes."""
-        solver = choose_solver(self.solver, self.c1, as_criterion(self.criterion).solver)
+        solver = choose_solver(self.solver, self.c1, problem.criterion.solver)
         check_supported(solver, problem)
         start = self._start(problem, before)
         if solver == "lbfgs":
@@ -377,26 +391,11 @@ default="log_loss"
         pairs, transitions = chosen.without(self._encoder.only_edges)
         # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
         sigma = self.sigma * np.sqrt(self._n_seen / corpus.weight.sum())
+        encoder, numbers = self._encoder, numbered(transitions)
         shape = ModelShape(
-            self._encoder,
-            self.classes_,
-            pairs,
-            numbered(transitions),
-            self.boundaries,
-            self._constraints,
-            weight=self._n_seen,
-            dtype=corpus.X.dtype,
-            fitted={},
+            encoder, self.classes_, pairs, numbers, self.boundaries, self._constraints
         )
-        return self._problem_of(shape, corpus, sigma)
-
-    def _problem_of(
-        self, shape: ModelShape, corpus: Corpus, sigma: float, parts: Any = None
-    ) -> Problem:
-        """The problem of a corpus, or of data in parts if the corpus is empty."""
-        criterion = as_criterion(self.criterion).for_labels(self.classes_)
-        threads = effective_n_jobs(self.n_jobs)
-        return shape.problem(corpus, criterion, sigma=sigma, n_threads=threads, parts=parts)
+        return shape.problem(corpus, self.criterion, self.n_jobs, sigma=sigma)
 
     def _start(self, problem: Problem, before: Weights | None) -> Weights:
         """The weights from which training starts."""

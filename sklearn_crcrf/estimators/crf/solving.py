@@ -169,22 +169,25 @@ class Solver(NamedTuple):
         Capabilities of the structure.
     keeps_bounds : bool
         Whether it keeps weights within bounds.
+    sees : {"objective", "batches", "all"}
+        What of the data it sees: a sum over all, one batch after another, or all at once.
     """
 
     run: Callable[..., OptimizeResult]
     requires: tuple[str, ...] = ()
     keeps_bounds: bool = False
+    sees: str = "objective"
 
 
 SOLVERS: dict[str, Solver] = {
     "lbfgs": Solver(_lbfgs, keeps_bounds=True),
     "owlqn": Solver(_owlqn),
-    "sgd": Solver(_sgd),
-    "newton-cg": Solver(_newton_cg, ("covariance",)),
+    "sgd": Solver(_sgd, sees="batches"),
+    "newton-cg": Solver(_newton_cg, ("covariance",), sees="all"),
     "cg": Solver(_of_objective(conjugate_gradient)),
     "rprop": Solver(_of_objective(rprop)),
     "quickprop": Solver(_of_objective(quickprop)),
-    "gis": Solver(_iterative_scaling),
+    "gis": Solver(_iterative_scaling, sees="all"),
     "bundle": Solver(_bundle, keeps_bounds=True),
 }
 """Solvers by name, and what they need."""

@@ -9,7 +9,7 @@ from ...labels.constraints.constraints import forbidden_scores
 from ...linear import Coefficients, Examples
 from ...linear.folder_shards import FolderShards
 from ...linear.parts import OwnCorpus
-from ...out_of_core.refusal import refuse_what_needs_all
+from ...out_of_core.corpus_folder import refuse_what_needs_all
 from .learning import LastWeights, Rows
 
 __all__ = ["FolderExamples", "check_out_of_core"]

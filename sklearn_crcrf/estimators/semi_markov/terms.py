@@ -99,9 +99,6 @@ class _OfSegments(Term):
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
         return scores._replace(own=self._moved(array, chunk, scores.own))
 
-    def along(self, array: np.ndarray, chunk: Any, direction: ScoreGradient) -> ScoreGradient:
-        return direction._replace(own=self._moved(array, chunk, direction.own))
-
     def select(self, weights: Weights) -> np.ndarray:
         return self._start / self._scale
 

@@ -83,8 +83,7 @@ def problem_of_the_paper():
     corpus = Corpus(words, np.ravel(Y).astype(np.int32), structure_of(rows), np.ones(len(X)))
     blocks = corpus.chunks(2)
     design = SparseDesign(words, 2, [(block[0].start, block[-1].stop) for block in blocks])
-    allowed = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
-    shared = shared_terms(np.full((2, 2), -1), False, allowed, pairs)
+    shared = shared_terms(np.full((2, 2), -1), False, pairs)
     terms = Terms(design.n_weights, shared, 2)
     return Shard(design, terms, corpus, log_loss)
 
