@@ -13,7 +13,7 @@ from .of_data import single_tokens, structure_of
 from .scores import AddTo, Pullback, ScoreGradient, Scores, TokenTransitions
 from .segments.costs import SegmentCosts
 from .segments.semi_markov import SemiMarkovChain
-from .segments.spans import SegmentLayout, Spans
+from .segments.structure import SegmentLayout, Spans
 from .tree.forest import Forest
 
 __all__ = [

@@ -1,12 +1,13 @@
 """The base of all structures: the methods that every structure has."""
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 
 from .candidates import Candidates
 from .capabilities import Capabilities
-from .scores import AddTo, Pullback, ScoreGradient, Scores
+from .scores import AddTo, Ends, Pullback, ScoreGradient, Scores
 
 __all__ = ["Structure"]
 
@@ -65,6 +66,10 @@ class Structure(Capabilities, ABC):
         """The number of tokens of all graphs."""
         return int(self.offsets[-1])
 
+    def units_of(self, tokens: np.ndarray) -> np.ndarray:
+        """Return the units that tokens belong to."""
+        return np.searchsorted(self.offsets, tokens, side="right") - 1
+
     @abstractmethod
     def take(self, units: slice | np.ndarray) -> "Structure":
         """The structure of some of the units, in the order given.
@@ -101,6 +106,23 @@ class Structure(Capabilities, ABC):
             By default the tokens that links lead into, as each has one such link at most.
         """
         return self.links()[1]
+
+    def link_rows(self, scores: Scores) -> np.ndarray:
+        """Return the row of the token transitions that each link has, -1 for none.
+
+        Parameters
+        ----------
+        scores : Scores
+            If no link has scores of its own, the number of its rows may be wrong.
+
+        Returns
+        -------
+        ndarray of shape (n_links,), int64
+        """
+        rows = self.rows_of_links()
+        if len(scores.token_transitions.score) == 0:
+            return np.full(len(rows), -1)
+        return scores.token_transitions.row[rows]
 
     @abstractmethod
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
@@ -246,15 +268,17 @@ class Structure(Capabilities, ABC):
         previous, current = self.links()
         return np.array_equal(current, expected) and np.array_equal(previous, expected - 1)
 
+    @cached_property
+    def ends(self) -> Ends:
+        """The tokens that have begin scores, and the tokens that have end scores."""
+        previous, current = self.links()
+        every = np.arange(self.n_tokens)
+        return np.delete(every, current), np.delete(every, previous)
+
     def first_tokens(self) -> np.ndarray:
-        """The tokens with no link into them, which have begin scores."""
-        return self._without_link(self.links()[1])
+        """Return the tokens with no link into them, which have begin scores."""
+        return self.ends[0]
 
     def last_tokens(self) -> np.ndarray:
-        """The tokens with no link out of them, which have end scores."""
-        return self._without_link(self.links()[0])
-
-    def _without_link(self, linked: np.ndarray) -> np.ndarray:
-        is_linked = np.zeros(self.n_tokens, dtype=bool)
-        is_linked[linked] = True
-        return np.flatnonzero(~is_linked)
+        """Return the tokens with no link out of them, which have end scores."""
+        return self.ends[1]

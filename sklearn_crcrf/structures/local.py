@@ -28,8 +28,8 @@ def local_partition(structure: Structure, scores: Scores) -> np.ndarray:
         Columns are labels of the token before, -inf where no label can follow. If there is no
         token before, all columns are equal.
     """
-    first = structure.first_tokens()
-    state = with_ends(scores, (first, structure.last_tokens()))
+    first, _ = structure.ends
+    state = with_ends(scores, structure.ends)
     sums = _sum_products(state, scores.transition)
     # Where the sum underflows, and where a token has transition scores of its own.
     inexact = np.isneginf(sums).any(axis=1) | (scores.token_transitions.row >= 0)
@@ -41,8 +41,8 @@ def local_partition(structure: Structure, scores: Scores) -> np.ndarray:
 
 def locally_normalised(structure: Structure, scores: Scores) -> Scores:
     """The conditional Markov model; see :meth:`Capabilities.locally_normalised`."""
-    sums, first = local_partition(structure, scores), structure.first_tokens()
-    state = with_ends(scores, (first, structure.last_tokens()))
+    sums, (first, _) = local_partition(structure, scores), structure.ends
+    state = with_ends(scores, structure.ends)
     previous, current = structure.links()
     by_previous = np.argsort(previous, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(previous, minlength=len(state))))

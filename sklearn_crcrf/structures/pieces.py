@@ -17,7 +17,6 @@ class Pieces:
     Parameters
     ----------
     structure : Structure
-        With at most one link into each token.
     scores : Scores
     with_tokens : bool
     chain : callable
@@ -35,35 +34,32 @@ class Pieces:
     """
 
     def __init__(self, structure: Structure, scores: Scores, with_tokens: bool, chain: Callable):
-        self._whole, self._ends = scores, (structure.first_tokens(), structure.last_tokens())
+        self._whole, self._ends = scores, structure.ends
         previous, current = structure.links()
-        n_tokens = structure.n_tokens
-        copies = np.bincount(previous, minlength=n_tokens) + np.bincount(
-            current, minlength=n_tokens
-        )
-        alone = with_tokens | (copies == 0)
-        copies += alone
-        # Pieces are ordered by their last token. A pair has the number of tokens 2 there.
-        lengths = np.stack([np.zeros(n_tokens, dtype=np.int64), alone], axis=1)
-        lengths[current, 0] = 2
-        token, kind = np.nonzero(lengths)
-        offsets = np.append(0, np.cumsum(lengths[token, kind]))
+        n_tokens, n_links = structure.n_tokens, len(current)
+        copies = np.bincount(np.concatenate([previous, current]), minlength=n_tokens)
+        alone = np.flatnonzero(with_tokens | (copies == 0))
+        copies[alone] += 1
+        # Pieces are ordered by their last token, pairs before the token alone.
+        last = np.concatenate([current, alone])
+        order = np.argsort(last, kind="stable")
+        is_pair = order < n_links
+        offsets = np.append(0, np.cumsum(1 + is_pair))
         self.structure = chain(offsets)
-        self.sequence = np.searchsorted(structure.offsets, token, side="right") - 1
+        self.sequence = structure.units_of(last[order])
         self.tokens = np.empty(offsets[-1], dtype=np.int64)
-        self.tokens[offsets[1:] - 1] = token
-        self.tokens[offsets[:-1][kind == 0]] = previous
+        second, link = offsets[1:][is_pair] - 1, order[is_pair]
+        self.tokens[offsets[1:] - 1] = last[order]
+        self.tokens[second - 1] = previous[link]
+        row = np.full(len(self.tokens), -1)
+        row[second] = structure.link_rows(scores)[link]
         # Row t has the share of the scores of token t that each of its copies gets.
         share = np.repeat((1.0 / copies).astype(scores.state.dtype), copies)
         columns, starts = np.argsort(self.tokens, kind="stable"), np.append(0, np.cumsum(copies))
         self._share = sp.csr_array((share, columns, starts), shape=(n_tokens, len(share)))
-        self.scores = self._cut()
-
-    def _cut(self) -> Scores:
-        scores, zeros = self._whole, np.zeros(len(self._whole.transition))
         state = with_ends(scores, self._ends).astype(scores.state.dtype, copy=False)
-        edges = scores.token_transitions._replace(row=scores.token_transitions.row[self.tokens])
-        return Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
+        zeros, edges = np.zeros(len(scores.transition)), scores.token_transitions._replace(row=row)
+        self.scores = Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
 
     def pullback(self, of_pieces: ScoreGradient, out: AddTo = None) -> ScoreGradient:
         """The score gradient of the units, given the score gradient of their pieces."""

@@ -21,7 +21,7 @@ from .excluding import OthersThan, best_excluding
 from .local import locally_normalised
 from .messages import Messages, TreeOrder
 from .scaled_sums import ScaledSums
-from .scores import AddTo, Ends, Pullback, ScoreGradient, Scores, add_with_ends, with_ends
+from .scores import AddTo, Pullback, ScoreGradient, Scores, add_with_ends, with_ends
 
 __all__ = ["ConditionalScores", "Rooted", "TokenMarginals"]
 
@@ -39,7 +39,7 @@ class ConditionalScores:
     def __init__(self, structure: Structure, scores: Scores, y: np.ndarray, steps: Collection[int]):
         self._scores, self._steps = scores, steps
         self._links = structure.links()
-        self._ends = structure.first_tokens(), structure.last_tokens()
+        self._ends, self._row = structure.ends, structure.link_rows(scores)
         self._y = np.ascontiguousarray(y, dtype=np.int32)
         self.scores = with_ends(scores, self._ends).astype(scores.state.dtype, copy=False)
         for step in steps:
@@ -76,9 +76,8 @@ class ConditionalScores:
 
     def _edges(self, step: int) -> tuple:
         """Rows and entries of the token transitions, the labels of the neighbours first."""
-        row, indptr, previous, current, _ = self._scores.token_transitions
-        row = row[self._links[1]]
-        return (row, indptr, previous, current) if step < 0 else (row, indptr, current, previous)
+        _, indptr, *labels, _ = self._scores.token_transitions
+        return self._row, indptr, *labels[::-step]
 
 
 def _seen_from(step: int, transition: np.ndarray) -> np.ndarray:
@@ -104,7 +103,7 @@ class TokenMarginals:
     """
 
     def __init__(self, structure: Structure, scores: Scores, sums: ScaledSums):
-        self._ends = structure.first_tokens(), structure.last_tokens()
+        self._ends = structure.ends
         self._scores, self._sums = scores, sums
         sums.log_partition()
         self.value = sums.pullback(np.ones(structure.n_units)).state
@@ -169,17 +168,6 @@ class Rooted(Structure):
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         return self._links
-
-    @cached_property
-    def ends(self) -> Ends:
-        """The tokens that have begin scores, and the tokens that have end scores."""
-        return super().first_tokens(), super().last_tokens()
-
-    def first_tokens(self) -> np.ndarray:
-        return self.ends[0]
-
-    def last_tokens(self) -> np.ndarray:
-        return self.ends[1]
 
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         y = np.ascontiguousarray(y, dtype=np.int32)

@@ -25,7 +25,7 @@ from ...labels.partial import label_columns
 from ...labels.segments.schemes import are_segments
 from ...structures import Graph, Structure, structure_of
 from ...structures.inference import as_inference
-from ...structures.inference.convergence import warn_unless_converged
+from ...structures.inference.base import warn_unless_converged
 from ...training.monitor import Training
 from ...utils.warning import warn_caller
 from .experts import Experts, all_experts, chosen_experts

@@ -26,7 +26,7 @@ from ...linear.classifier import DECODERS
 from ...linear.problem import Problem
 from ...structures import Graph, Scores, Structure, structure_of
 from ...structures.inference import INFERENCE, Inference, as_inference
-from ...structures.inference.convergence import IterationCount, warn_unless_converged
+from ...structures.inference.base import IterationCount, warn_unless_converged
 from ...utils.soundness import Requirement, below
 from ..crf import CRF
 from ..crf.solving import SOLVERS

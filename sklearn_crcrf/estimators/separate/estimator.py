@@ -23,7 +23,7 @@ from ...linear import EdgeEncoder
 from ...linear.encoder import AttributeEncoder
 from ...structures import Graph, Scores, Structure, structure_of
 from ...structures.inference import INFERENCE, Inference, as_inference
-from ...structures.inference.convergence import IterationCount, warn_unless_converged
+from ...structures.inference.base import IterationCount, warn_unless_converged
 from ...training import nested_fits
 from ...utils.linear_algebra import in_one_thread
 from ...utils.soundness import Array, Requirement, below, indices, labels

@@ -71,12 +71,6 @@ class Chain(Rooted):
     def ends(self) -> Ends:
         return ends(self.offsets)
 
-    def first_tokens(self) -> np.ndarray:
-        return self.ends[0]
-
-    def last_tokens(self) -> np.ndarray:
-        return self.ends[1]
-
     def take(self, units: slice | np.ndarray) -> "Chain":
         if isinstance(units, slice):
             # The time must not depend on the other sequences: batches take a few out of millions.

@@ -2,31 +2,22 @@
 
 from collections.abc import Collection
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..base import Structure
+from ..chain.chain import Chain
 from ..inference import Inference, as_inference
-from ..inference.linked import Linked
-from ..scores import Pullback, ScoreGradient, Scores
-from .pieces import LinkPieces
-from .scores import LabellingScores, NeighbourScores
+from ..inference.linked import Linked, sums_of_units
+from ..pieces import Pieces
+from ..rooted import ConditionalScores
+from ..scores import AddTo, Pullback, ScoreGradient, Scores
 
 __all__ = ["Graph"]
 
-# What depends on the engine: each method, and the capability of the engine that it needs.
-ENGINE = {
-    "log_partition": "log_partition",
-    "log_partition_and_gradient": "log_partition",
-    "marginals": "log_partition",
-    "maximum": "maximum",
-    "token_marginals": "token_marginals",
-    "covariance": "covariance",
-    "entropy": "entropy",
-    "sample": "sample",
-}
+# Which capability of an engine a method needs, where it has another name.
+NEEDED = {"log_partition_and_gradient": "log_partition", "marginals": "log_partition"}
 
 
 class Graph(Linked):
@@ -77,60 +68,58 @@ class Graph(Linked):
         super().__init__(offsets, edges, link_attributes)
         self.inference = as_inference(inference)
 
-    @classmethod
-    def _of(
-        cls,
-        offsets: np.ndarray,
-        ends: np.ndarray,
-        link_offsets: np.ndarray,
-        link_attributes: sp.csr_array,
-        inference: Inference,
-    ) -> "Graph":
-        """A graph of arrays that are sound."""
-        graph = cls.__new__(cls)
-        Structure.__init__(graph, offsets)
-        graph._ends, graph.link_offsets, graph.inference = ends, link_offsets, inference
-        graph.link_attributes = link_attributes
-        return graph
-
     @property
     def title(self) -> str:
         return f'{type(self).__name__} with inference="{self.inference.name}"'
 
     @cached_property
     def plan(self) -> Any:
-        """What the engine computes once for this graph."""
+        """What the engine computes once for these links."""
         return self.inference.plan(self)
 
     def can(self, capability: str) -> bool:
-        if capability in ENGINE:
-            return self.inference.can(ENGINE[capability])
+        capability = NEEDED.get(capability, capability)
+        if hasattr(Inference, capability):
+            return self.inference.can(capability)
         return super().can(capability)
 
-    def take(self, units: slice | np.ndarray) -> "Graph":
-        return Graph._of(*self._links_of(units), self.inference)
-
-    def with_inference(self, inference: str | Inference) -> "Graph":
-        """The same graphs with another engine."""
-        engine = as_inference(inference)
-        links = self._ends, self.link_offsets, self.link_attributes
-        return Graph._of(self.offsets, *links, engine)
+    def with_inference(self, inference: str | Inference) -> Self:
+        """Return the same graphs with another engine."""
+        return self.changed(inference=as_inference(inference))
 
     def takes_triangles(self, n_labels: int) -> bool:
         return self.inference.takes_triangles(n_labels)
 
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        given = LabellingScores(self, scores, y)
-        return given.value, given.pullback
+        y = np.asarray(y, dtype=np.int64)
+        every, (first, last), (previous, current) = np.arange(len(y)), self.ends, self.links()
+        of_tokens = scores.state[every, y].astype(float)
+        of_tokens[first] += scores.begin[y[first]]
+        of_tokens[last] += scores.end[y[last]]
+        transitions = self.rows_of_links(), y[previous], y[current]
+        of_links = np.asarray(scores.of_transitions(*transitions), dtype=float)
+        value = sums_of_units(of_tokens, self.offsets) + sums_of_units(of_links, self.link_offsets)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            gradient, weight = ScoreGradient.of(out, scores), np.asarray(weight, dtype=float)
+            of_tokens = np.repeat(weight, np.diff(self.offsets))
+            gradient.state[every, y] += of_tokens
+            np.add.at(gradient.begin, y[first], of_tokens[first])
+            np.add.at(gradient.end, y[last], of_tokens[last])
+            of_links = np.repeat(weight, np.diff(self.link_offsets))
+            gradient.add_transitions(scores, *transitions, of_links)
+            return gradient
+
+        return value, pullback
 
     def conditional_scores(
         self, scores: Scores, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
     ) -> tuple[np.ndarray, Pullback]:
-        given = NeighbourScores(self, scores, y, neighbours)
+        given = ConditionalScores(self, scores, y, neighbours)
         return given.scores, given.pullback
 
-    def pieces(self, scores: Scores, with_tokens: bool = False) -> LinkPieces:
-        return LinkPieces(self, scores, with_tokens)
+    def pieces(self, scores: Scores, with_tokens: bool = False) -> Pieces:
+        return Pieces(self, scores, with_tokens, Chain)
 
     def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
         """As :meth:`Structure.log_partition`: exact, an approximation or a bound."""
@@ -164,7 +153,7 @@ class Graph(Linked):
         return self.inference.sample(self, scores, n_samples, rng)
 
     def _sound(self, scores: Scores) -> tuple[Scores, np.ndarray]:
-        """Scores with zeros in place of NaN and inf, and the units where these are."""
+        """Return scores with zeros in place of NaN and inf, and the units where these are."""
         proper = scores.state < np.inf
         if proper.all():
             return scores, np.empty(0, dtype=np.int64)

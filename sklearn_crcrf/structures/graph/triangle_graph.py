@@ -1,12 +1,13 @@
 """Graphs whose triangles have scores: three tokens that are linked to each other."""
 
+from typing import Self
+
 import numpy as np
 
 from ...data.ragged import joined_ranges
-from ..base import Pullback, Structure
 from ..capabilities import Capabilities
 from ..inference import Inference
-from ..scores import AddTo, ScoreGradient, Scores
+from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .graph import Graph
 
 __all__ = ["TriangleGraph"]
@@ -52,39 +53,32 @@ class TriangleGraph(Graph):
     pieces = Capabilities.pieces
 
     def __init__(self, graph: Graph, triangles: np.ndarray, table_of_triangle: np.ndarray):
-        triangles = np.ascontiguousarray(triangles, dtype=np.int64).reshape(-1, 3)
-        unit = _checked_units(graph, triangles)
-        table = np.ascontiguousarray(table_of_triangle, dtype=np.int64)
-        self._set(graph, triangles, table, np.searchsorted(unit, np.arange(graph.n_units + 1)))
+        vars(self).update(vars(graph.changed()))
+        self.triangles = np.ascontiguousarray(triangles, dtype=np.int64).reshape(-1, 3)
+        self.table_of_triangle = np.ascontiguousarray(table_of_triangle, dtype=np.int64)
+        self._first = np.searchsorted(self._checked_units(), np.arange(graph.n_units + 1))
+        self._check_engine()
 
-    def _set(
-        self, graph: Graph, triangles: np.ndarray, table: np.ndarray, first: np.ndarray
-    ) -> "TriangleGraph":
-        """Set all attributes; the triangles from ``first[u]`` on are of unit u."""
-        if len(triangles) and not graph.inference.takes_triangles(1):
-            engine = graph.inference.name
+    def _check_engine(self) -> None:
+        if len(self.triangles) and not self.inference.takes_triangles(1):
+            engine = self.inference.name
             raise ValueError(f'inference="{engine}" has no scores of triangles; use "exact"')
-        Structure.__init__(self, graph.offsets)
-        self._ends, self.link_offsets = graph._ends, graph.link_offsets
-        self.link_attributes, self.inference = graph.link_attributes, graph.inference
-        self.triangles, self.table_of_triangle, self._first = triangles, table, first
-        return self
 
-    def take(self, units: slice | np.ndarray) -> "TriangleGraph":
-        graph = super().take(units)
+    def take(self, units: slice | np.ndarray) -> Self:
         if isinstance(units, slice):
             units = np.arange(*units.indices(self.n_units))
-        n = self._first[units + 1] - self._first[units]
+        twin, n = super().take(units), self._first[units + 1] - self._first[units]
         chosen = joined_ranges(self._first[units], n)
-        moved = np.repeat(graph.offsets[:-1] - self.offsets[units], n)
-        triangles = self.triangles[chosen] + moved[:, None]
-        first = np.append(0, np.cumsum(n))
-        twin = TriangleGraph.__new__(TriangleGraph)
-        return twin._set(graph, triangles, self.table_of_triangle[chosen], first)
+        moved = np.repeat(twin.offsets[:-1] - self.offsets[units], n)
+        twin.triangles = self.triangles[chosen] + moved[:, None]
+        twin.table_of_triangle = self.table_of_triangle[chosen]
+        twin._first = np.append(0, np.cumsum(n))
+        return twin
 
-    def with_inference(self, inference: str | Inference) -> "TriangleGraph":
-        graph, twin = super().with_inference(inference), TriangleGraph.__new__(TriangleGraph)
-        return twin._set(graph, self.triangles, self.table_of_triangle, self._first)
+    def with_inference(self, inference: str | Inference) -> Self:
+        twin = super().with_inference(inference)
+        twin._check_engine()
+        return twin
 
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         value, of_links = super().score(scores, y)
@@ -101,23 +95,22 @@ class TriangleGraph(Graph):
 
         return value, pullback
 
-
-def _checked_units(graph: Graph, triangles: np.ndarray) -> np.ndarray:
-    """The unit of each triangle."""
-    n, tokens = graph.n_tokens, np.sort(triangles, axis=1)
-    low, high = np.sort(graph.links(), axis=0)
-    pairs = tokens[:, [0, 1, 0]] * n + tokens[:, [1, 2, 2]]
-    is_linked = np.isin(pairs, low * n + high).all(axis=1)
-    sound = is_linked & (tokens[:, 0] >= 0) & (tokens[:, 2] < n)
-    for k in np.flatnonzero(~sound):
-        raise ValueError(
-            f"triangles, triangle {k}: {triangles[k].tolist()} are not three tokens that are "
-            "linked to each other"
-        )
-    unit = graph.units_of(tokens[:, 0])
-    for k in np.flatnonzero(np.diff(unit) < 0) + 1:
-        raise ValueError(
-            f"triangles, triangle {k}: it is of unit {unit[k]}, but the triangle before it is of "
-            f"unit {unit[k - 1]}; sort triangles by unit"
-        )
-    return unit
+    def _checked_units(self) -> np.ndarray:
+        """Return the unit of each triangle."""
+        n, tokens = self.n_tokens, np.sort(self.triangles, axis=1)
+        low, high = np.sort(self.links(), axis=0)
+        pairs = tokens[:, [0, 1, 0]] * n + tokens[:, [1, 2, 2]]
+        is_linked = np.isin(pairs, low * n + high).all(axis=1)
+        sound = is_linked & (tokens[:, 0] >= 0) & (tokens[:, 2] < n)
+        for k in np.flatnonzero(~sound):
+            raise ValueError(
+                f"triangles, triangle {k}: {self.triangles[k].tolist()} are not three tokens that "
+                "are linked to each other"
+            )
+        unit = self.units_of(tokens[:, 0])
+        for k in np.flatnonzero(np.diff(unit) < 0) + 1:
+            raise ValueError(
+                f"triangles, triangle {k}: it is of unit {unit[k]}, but the triangle before it is "
+                f"of unit {unit[k - 1]}; sort triangles by unit"
+            )
+        return unit

@@ -1,6 +1,6 @@
 """Exact inference on narrow graphs, loopy belief propagation on the others."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -122,14 +122,16 @@ class _Split:
 
     def _is_narrow(self, unit: int, widest: int) -> bool:
         elimination = self._elimination
-        if len(elimination.cores.get(unit, ())) > LARGEST_CORE:
-            return False
-        return not (elimination.is_much_wider(unit, widest) or elimination.is_wider(unit, widest))
+        return not (
+            len(elimination.cores.get(unit, ())) > LARGEST_CORE
+            or elimination.is_much_wider(unit, widest)
+            or elimination.is_wider(unit, widest)
+        )
 
     def _part(self, units: np.ndarray, engine: Inference) -> _Part:
-        graph = self._graph
         tokens, links = (
             joined_ranges(bounds[units], bounds[units + 1] - bounds[units])
-            for bounds in (graph.offsets, graph.link_offsets)
+            for bounds in (self._graph.offsets, self._graph.link_offsets)
         )
-        return _Part(graph.take(units).with_inference(engine), units, tokens, links)
+        graph: Any = self._graph.take(units)
+        return _Part(graph.with_inference(engine), units, tokens, links)

@@ -1,15 +1,12 @@
 """Best labellings by minimum cuts."""
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from ..scores import Scores
 from .base import Inference
-from .link_tables import LinkTables
-from .linked import Linked
+from .linked import Linked, LinkTables
 
 __all__ = ["Cut"]
 
@@ -64,7 +61,7 @@ class Cut(Inference):
         self.max_iter = max_iter
 
     def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        tables = LinkTables(scores, graph.rows(scores))
+        tables = LinkTables(scores, graph.link_rows(scores))
         _check_associative(graph, tables)
         state = graph.with_ends(scores)
         n_labels = state.shape[1]
@@ -109,25 +106,6 @@ def _check_associative(graph: Linked, tables: LinkTables) -> None:
             )
 
 
-class _Cost(NamedTuple):
-    """What it costs a unit if tokens change, and if one of two linked tokens changes alone.
-
-    Parameters
-    ----------
-    of_token : ndarray of shape (n_tokens,)
-        Negative where a change gains.
-    stays, changes : ndarray of shape (n_pairs,)
-        Linked tokens, of which the first keeps its label while the second changes.
-    of_pair : ndarray of shape (n_pairs,)
-        The cost of that, not negative.
-    """
-
-    of_token: np.ndarray
-    stays: np.ndarray
-    changes: np.ndarray
-    of_pair: np.ndarray
-
-
 class _Expansions:
     """Expansions of labels.
 
@@ -148,11 +126,11 @@ class _Expansions:
     def expand(self, y: np.ndarray, label: int, is_open: np.ndarray) -> np.ndarray:
         """The best labelling of the open units in which each token keeps its label or gets this."""
         is_free = (y != label) & (self._state[:, label] > -np.inf) & is_open[self._unit]
-        cost = self._cost(y, label, is_free)
-        return np.where(is_free & self._least_cost(cost, is_free), label, y)
+        costs = self._costs(y, label, is_free)
+        return np.where(is_free & self._least_cost(is_free, *costs), label, y)
 
-    def _cost(self, y: np.ndarray, label: int, is_free: np.ndarray) -> _Cost:
-        """The costs of changes.
+    def _costs(self, y: np.ndarray, label: int, is_free: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return what changes cost: of tokens; of pairs in which the second end changes alone.
 
         With z = 1 for tokens that change, and A, B, C, D the negated scores of a link of tokens p
         and q if none of them changes, q, p, or both, its cost is
@@ -176,26 +154,31 @@ class _Expansions:
             q, np.where(both, d - c, np.where(is_free[q], b - a, 0.0)), minlength=n
         )
         of_pair = np.maximum(b + c - a - d, 0.0)[both]
-        return _Cost(of_token, p[both], q[both], of_pair)
+        return of_token, p[both], q[both], of_pair
 
-    def _least_cost(self, cost: _Cost, is_free: np.ndarray) -> np.ndarray:
-        """Which tokens change at the least cost; as few as possible."""
-        n = len(cost.of_token)
-        around = sum(
-            np.bincount(ends, cost.of_pair, minlength=n) for ends in (cost.stays, cost.changes)
-        )
+    def _least_cost(
+        self,
+        is_free: np.ndarray,
+        of_token: np.ndarray,
+        stays: np.ndarray,
+        changing: np.ndarray,
+        of_pair: np.ndarray,
+    ) -> np.ndarray:
+        """Return which tokens change at the least cost; as few as possible."""
+        n = len(of_token)
+        around = sum(np.bincount(ends, of_pair, minlength=n) for ends in (stays, changing))
         # A token whose own cost exceeds all around it is sure, so its own cost may be lower.
-        own = np.clip(cost.of_token, -2.0 * around, 2.0 * around)
-        changes, is_sure = cost.of_token < 0, around == 0
+        own = np.clip(of_token, -2.0 * around, 2.0 * around)
+        changes, is_sure = of_token < 0, around == 0
         token = np.flatnonzero(is_free & ~is_sure)
         if len(token) == 0:
             return changes
         # The tokens on the side of the source change.
         source, sink = n, n + 1
         gain, loss = token[own[token] < 0], token[own[token] > 0]
-        rows = np.concatenate([np.full(len(gain), source), loss, cost.changes])
-        columns = np.concatenate([gain, np.full(len(loss), sink), cost.stays])
-        capacity = np.concatenate([-own[gain], own[loss], cost.of_pair])
+        rows = np.concatenate([np.full(len(gain), source), loss, changing])
+        columns = np.concatenate([gain, np.full(len(loss), sink), stays])
+        capacity = np.concatenate([-own[gain], own[loss], of_pair])
         network = sp.coo_array((capacity, (rows, columns)), shape=(n + 2, n + 2))
         network.sum_duplicates()
         # Each unit has a scale of its own, so that other units do not change its labels.
@@ -204,14 +187,11 @@ class _Expansions:
         np.maximum.at(largest, unit, network.data)
         scale = np.divide(LARGEST, largest, out=np.zeros_like(largest), where=largest > 0)
         network.data = np.rint(network.data * scale[unit])
+        flows = network.tocsr().astype(np.int32)
+        residual = flows - maximum_flow(flows, source, sink).flow
+        residual.eliminate_zeros()
+        # Of the minimum cuts, this one has the fewest nodes on the side of the source.
+        reached = breadth_first_order(residual, source, return_predecessors=False)
         changes[token] = False
-        changes[_source_side(network.tocsr().astype(np.int32), source, sink)] = True
+        changes[reached[reached != source]] = True
         return changes
-
-
-def _source_side(network: sp.csr_array, source: int, sink: int) -> np.ndarray:
-    """The nodes on the side of the source in the minimum cut with the fewest nodes there."""
-    residual = network - maximum_flow(network, source, sink).flow
-    residual.eliminate_zeros()
-    reached = breadth_first_order(residual, source, return_predecessors=False)
-    return reached[reached != source]

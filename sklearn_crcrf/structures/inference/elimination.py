@@ -1,22 +1,143 @@
 """Orders in which the tokens of graphs can be eliminated, and how wide the junction trees are."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base import Structure
-from .junction_trees import JunctionTrees
 
-__all__ = ["Elimination"]
+__all__ = ["Elimination", "JunctionTrees"]
 
 Neighbours = dict[int, set[int]]
 
 # The order by the fewest neighbours is less than this number of times as wide as min-fill: at most
 # 1.3 times on grids and on random graphs of many kinds.
 SLACK = 1.5
+
+
+class JunctionTrees(NamedTuple):
+    """The steps of an elimination, one for each token, unit by unit; see ``_junction_trees.pxd``.
+
+    The parent of a step is the first step that eliminates one of its separators.
+
+    Parameters
+    ----------
+    token : ndarray of shape (n_tokens,), int64
+        The token that each step eliminates.
+    start : ndarray of shape (n_tokens + 1,), int64
+        Step k has the separators from ``start[k]`` to ``start[k + 1] - 1``.
+    place : ndarray of shape (n_separators,), int64
+        Which separator of the parent each of them is; their number for the parent itself.
+    separator : ndarray of shape (n_separators,), int64
+        The steps that eliminate them; the last step comes first, and the parent comes last.
+    first_child, child : ndarray of shape (n_tokens + 1,) and (n_children,), int64
+        From ``first_child[k]`` on, the steps whose parent is step k.
+    first_link, link : ndarray of shape (n_tokens + 1,) and (n_links,), int64
+        From ``first_link[k]`` on, the links of which step k eliminates the first end.
+    axis : ndarray of shape (n_links,), int64
+        Which separator of that step the other end of the link is.
+    is_previous : ndarray of shape (n_links,), int64
+        Whether that step eliminates the previous end.
+    first_triangle, triangle : ndarray of shape (n_tokens + 1,) and (n_triangles,), int64
+        From ``first_triangle[k]`` on, the triangles of which step k eliminates the first token.
+    corner : ndarray of shape (n_triangles, 3), int64
+        Which separator of that step each token of a triangle is, -1 for the token that it
+        eliminates.
+    """
+
+    token: np.ndarray
+    start: np.ndarray
+    place: np.ndarray
+    separator: np.ndarray
+    first_child: np.ndarray
+    child: np.ndarray
+    first_link: np.ndarray
+    link: np.ndarray
+    axis: np.ndarray
+    is_previous: np.ndarray
+    first_triangle: np.ndarray
+    triangle: np.ndarray
+    corner: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        token: np.ndarray,
+        separators: Sequence[Collection[int]],
+        previous: np.ndarray,
+        current: np.ndarray,
+        triangles: np.ndarray,
+    ) -> "JunctionTrees":
+        """From an order of elimination.
+
+        Parameters
+        ----------
+        token : ndarray of shape (n_tokens,), int64
+            In the order of elimination, unit by unit.
+        separators : list of n_tokens collections of int
+            The tokens that are the separators of each of them.
+        previous, current : ndarray of shape (n_links,), int64
+            The ends of the links.
+        triangles : ndarray of shape (n_triangles, 3), int64
+            Tokens that are linked to each other.
+        """
+        n = len(token)
+        step = np.empty(n, dtype=np.int64)
+        step[token] = np.arange(n)
+        lengths = np.array([len(tokens) for tokens in separators], dtype=np.int64)
+        start = np.append(0, np.cumsum(lengths))
+        separator = step[np.array([s for tokens in separators for s in tokens], dtype=np.int64)]
+        of_step = np.repeat(np.arange(n), lengths)
+        separator = separator[np.lexsort((-separator, of_step))]
+        keys = of_step * n + (n - 1 - separator)
+
+        def place_of(step: np.ndarray, other: np.ndarray) -> np.ndarray:
+            """Which separator of each step is eliminated by the other step."""
+            return np.searchsorted(keys, step * n + (n - 1 - other)) - start[step]
+
+        children = np.flatnonzero(lengths > 0)
+        parent = separator[start[children + 1] - 1]
+        place = place_of(np.repeat(parent, lengths[children]), separator)
+        previous, current = step[previous], step[current]
+        first, second = np.minimum(previous, current), np.maximum(previous, current)
+        by_child = _by_step(parent, n)
+        by_link = _by_step(first, n)
+        corners = step[triangles]
+        lowest = corners.min(axis=1)
+        by_triangle = _by_step(lowest, n)
+        corner = np.full(corners.shape, -1)
+        k, other = np.nonzero(corners != lowest[:, None])
+        corner[k, other] = place_of(lowest[k], corners[k, other])
+        return cls(
+            token,
+            start,
+            place,
+            separator,
+            by_child[0],
+            children[by_child[1]],
+            *by_link,
+            place_of(first, second),
+            (first == previous).astype(np.int64),
+            *by_triangle,
+            corner,
+        )
+
+    def work_space(self) -> np.ndarray:
+        """Work space of kernels for the factors of a step, which must not be shared by threads."""
+        n_factors = np.diff(self.first_child) + np.diff(self.first_link)
+        n_factors += np.diff(self.first_triangle)
+        n_axes = int(np.diff(self.start).max(initial=0))
+        size = 1 + max(n_axes, int(n_factors.max(initial=0)))
+        return np.empty((4 + n_axes, size), dtype=np.int64)
+
+
+def _by_step(step: np.ndarray, n_steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the entries of each step begin in the order of steps, and that order."""
+    order = np.argsort(step, kind="stable")
+    return np.searchsorted(step[order], np.arange(n_steps + 1)), order
 
 
 class Elimination:
@@ -77,7 +198,7 @@ class Elimination:
             return True
         if unit not in self.cores:
             return False
-        return _has_larger_bound(self.cores[unit], width) or self.width(unit) > width
+        return _is_exceeded(width, self.cores[unit], _contract) or self.width(unit) > width
 
     def is_much_wider(self, unit: int, width: int) -> bool:
         """Whether the tree of a simpler order is more than half as wide again as a width.
@@ -86,7 +207,7 @@ class Elimination:
         neighbours takes a hundredth of the time of the order by the fewest joined neighbours.
         """
         core = self.cores.get(unit)
-        return core is not None and _is_wider_by_degree(core, SLACK * width)
+        return core is not None and _is_exceeded(SLACK * width, core, _eliminate)
 
     def width(self, unit: int) -> int:
         """The width of the junction tree of a unit: the largest number of separators of a token.
@@ -173,12 +294,29 @@ def _few_neighbours_first(neighbours: list[set[int]]) -> Iterator[tuple[int, set
                 enqueue(other)
 
 
-def _has_larger_bound(core: Neighbours, width: int) -> bool:
-    """Whether a lower bound of the treewidth exceeds a width.
+def _contract(neighbours: Neighbours, token: int) -> set[int]:
+    """Join the neighbours of a token to the one that shares the fewest with it; return them."""
+    separators = neighbours[token]
+    for other in separators:
+        neighbours[other].discard(token)
+    if separators:
+        kept = min(separators, key=lambda other: (len(neighbours[other] & separators), other))
+        others = separators - {kept}
+        neighbours[kept] |= others
+        for other in others:
+            neighbours[other].add(kept)
+    return separators
 
-    To contract a link never makes a graph wider, and a graph with at least d neighbours of every
-    token is at least d wide. The token with the fewest neighbours is contracted with the neighbour
-    that shares the fewest neighbours with it (Bodlaender & Koster, Inform. Comput. 209, 2011).
+
+def _is_exceeded(
+    width: float, core: Neighbours, remove: Callable[[Neighbours, int], set[int]]
+) -> bool:
+    """Return whether all tokens have more neighbours than a width at some time.
+
+    The token with the fewest neighbours is always the next to be removed. To contract a link never
+    makes a graph wider, and a graph with at least d neighbours of every token is at least d wide,
+    so contraction gives a lower bound (Bodlaender & Koster, Inform. Comput. 209, 2011). Elimination
+    gives the width of one order.
     """
     left = {token: set(others) for token, others in core.items()}
     queue = [(len(others), token) for token, others in left.items()]
@@ -189,35 +327,9 @@ def _has_larger_bound(core: Neighbours, width: int) -> bool:
             continue
         if degree > width:
             return True
-        others = left.pop(token)
-        for other in others:
-            left[other].discard(token)
-        if others:
-            kept = min(others, key=lambda other: (len(left[other] & others), other))
-            others.discard(kept)
-            left[kept] |= others
-            for other in others:
-                left[other].add(kept)
-            others.add(kept)
-        for other in others:
+        for other in remove(left, token):
             heappush(queue, (len(left[other]), other))
-    return False
-
-
-def _is_wider_by_degree(core: Neighbours, width: float) -> bool:
-    """Whether the order in which the token with the fewest neighbours is next exceeds a width."""
-    left = {token: set(others) for token, others in core.items()}
-    queue = [(len(others), token) for token, others in left.items()]
-    heapify(queue)
-    while queue:
-        degree, token = heappop(queue)
-        if token not in left or len(left[token]) != degree:
-            continue
-        if degree > width:
-            return True
-        _eliminate(left, token)
-        for other in left.pop(token):
-            heappush(queue, (len(left[other]), other))
+        del left[token]
     return False
 
 

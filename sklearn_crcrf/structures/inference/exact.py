@@ -1,5 +1,7 @@
 """Exact sums and maxima over all labellings, on junction trees."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ..._kernels.graph.junction_trees import (
@@ -13,8 +15,7 @@ from ..._kernels.graph.junction_trees import (
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Inference
 from .elimination import Elimination
-from .link_tables import LinkTables
-from .linked import Linked
+from .linked import Linked, LinkTables
 
 __all__ = ["Exact"]
 
@@ -60,18 +61,18 @@ class Exact(Inference):
         return Elimination(graph.offsets, *graph.links(), graph.triangles)
 
     def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        sums = _TreeSums(graph, scores, self.max_table)
+        sums = _Trees(graph, scores, self.max_table)
         return sums.log_z, sums.pullback
 
     def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         y, value = np.zeros(graph.n_tokens, dtype=np.int32), np.empty(graph.n_units)
-        trees = _TreeScores(graph, scores, self.max_table)
+        trees = _Trees(graph, scores, self.max_table)
         maximise_over_junction_trees(trees.arrays, value, y)
         return value, y
 
     def token_marginals(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        sums = _TreeSums(graph, scores, self.max_table)
-        marginals = sums.expected(np.ones(graph.n_units))[0]
+        sums = _Trees(graph, scores, self.max_table)
+        (marginals, _, _), _ = sums.expected(np.ones(graph.n_units))
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             # Without their means, weights lose less to rounding.
@@ -84,11 +85,11 @@ class Exact(Inference):
     def covariance(
         self, graph: Linked, scores: Scores, direction: ScoreGradient
     ) -> tuple[np.ndarray, Pullback]:
-        return _TreeSums(graph, scores, self.max_table).covariance(direction)
+        return _Trees(graph, scores, self.max_table).covariance(direction)
 
     def entropy(self, graph: Linked, scores: Scores) -> np.ndarray:
-        sums = _TreeSums(graph, scores, self.max_table)
-        entropy = sums.expected(np.ones(graph.n_units))[3]
+        sums = _Trees(graph, scores, self.max_table)
+        _, entropy = sums.expected(np.ones(graph.n_units))
         return np.where(sums.log_z > -np.inf, entropy, np.nan)
 
     def sample(
@@ -98,7 +99,7 @@ class Exact(Inference):
         n_samples: int,
         rng: np.random.Generator | np.random.RandomState,
     ) -> np.ndarray:
-        sums = _TreeSums(graph, scores, self.max_table)
+        sums = _Trees(graph, scores, self.max_table)
         impossible = np.flatnonzero(sums.log_z == -np.inf)
         if len(impossible):
             raise ValueError(f"no labelling of unit {impossible[0]} is possible")
@@ -107,20 +108,8 @@ class Exact(Inference):
         return y
 
 
-def check_width(graph: Linked, n_labels: int, max_table: int) -> None:
-    """Raise ValueError if a unit of a graph needs too large a table."""
-    widest = widest_of(n_labels, max_table)
-    unit = graph.plan.first_wider(widest)
-    if unit is not None:
-        raise ValueError(
-            f"unit {unit}: its junction tree is wider than {widest}, the largest width that "
-            f'inference="exact" takes with {n_labels} labels: a table of {n_labels} ** (width + 1) '
-            f"numbers must not exceed max_table={max_table}"
-        )
-
-
 def widest_of(n_labels: int, max_table: int) -> int:
-    """The largest width of junction trees of which no table is too large; -1 if there is none."""
+    """Return the largest width whose tables are not too large; -1 if there is none."""
     if n_labels == 1:
         return max_table
     width = -1
@@ -130,12 +119,12 @@ def widest_of(n_labels: int, max_table: int) -> int:
 
 
 def as_tables(own: np.ndarray, n_labels: int) -> np.ndarray:
-    """Scores of triangles, or numbers in their place, as a table of each kind."""
+    """Return scores of triangles, or numbers in their place, as a table of each kind."""
     return np.ascontiguousarray(own, dtype=float).reshape(-1, n_labels, n_labels, n_labels)
 
 
-class _TreeScores:
-    """The scores of a batch, on its junction trees.
+class _Trees:
+    """The scores of a batch on its junction trees, the log-partitions, and their derivatives.
 
     Attributes
     ----------
@@ -149,9 +138,16 @@ class _TreeScores:
 
     def __init__(self, graph: Linked, scores: Scores, max_table: int):
         n = scores.state.shape[1]
-        check_width(graph, n, max_table)
-        trees = graph.plan.trees
-        self.tables = LinkTables(scores, graph.rows(scores))
+        widest = widest_of(n, max_table)
+        unit = graph.plan.first_wider(widest)
+        if unit is not None:
+            raise ValueError(
+                f"unit {unit}: its junction tree is wider than {widest}, the largest width that "
+                f'inference="exact" takes with {n} labels: a table of {n} ** (width + 1) numbers '
+                f"must not exceed max_table={max_table}"
+            )
+        self._graph, self._scores, trees = graph, scores, graph.plan.trees
+        self.tables = LinkTables(scores, graph.link_rows(scores))
         self.triangles = as_tables(scores.own, n)
         lengths = n ** np.diff(trees.start)
         self.n_messages = int(lengths.sum())
@@ -168,68 +164,48 @@ class _TreeScores:
             np.empty(self.n_messages),
         )
 
+    @cached_property
+    def log_z(self) -> np.ndarray:
+        """The log-partition of each unit."""
+        log_z = np.empty(self._graph.n_units)
+        sum_over_junction_trees(self.arrays, log_z)
+        return log_z
 
-class _TreeSums(_TreeScores):
-    """The log-partition of each unit, and its first and second derivatives.
-
-    Attributes
-    ----------
-    log_z : ndarray of shape (n_units,)
-    """
-
-    def __init__(self, graph: Linked, scores: Scores, max_table: int):
-        super().__init__(graph, scores, max_table)
-        self._graph, self._scores = graph, scores
-        self.log_z = np.empty(graph.n_units)
-        sum_over_junction_trees(self.arrays, self.log_z)
-
-    def expected(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Expected uses of scores of tokens, links and triangles, and entropies, times weights."""
-        of_state = np.zeros(self._scores.state.shape)
-        of_tables, of_triangles = np.zeros_like(self.tables.tables), np.zeros_like(self.triangles)
-        entropy, work = np.empty(len(self.log_z)), np.zeros(self.n_messages)
+    def expected(self, weight: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return expected uses of scores of tokens, links and triangles; and entropies."""
+        parts = self._scores.state, self.tables.tables, self.triangles
+        uses = [np.zeros(part.shape) for part in parts]
+        entropy, work = np.empty(self._graph.n_units), np.zeros(self.n_messages)
         weight = np.ascontiguousarray(weight, dtype=float)
-        expected = of_state, of_tables, of_triangles
-        add_expected_uses(self.arrays, self.log_z, weight, *expected, work, entropy)
-        return *expected, entropy
+        add_expected_uses(self.arrays, self.log_z, weight, *uses, work, entropy)
+        return uses, entropy
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """The score gradient of the log-partitions, each times its weight, added to ``out``."""
-        of_state, of_tables, of_triangles, _ = self.expected(weight)
-        gradient = self._graph.add_gradient(self._scores, self.tables, of_state, of_tables, out)
-        gradient.own[:] += of_triangles.ravel()
-        return gradient
+        """Return the score gradient of the log-partitions, weighted, added to ``out``."""
+        return self._gradient(self.expected(weight)[0], out)
 
     def covariance(self, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
         """As :meth:`~sklearn_crcrf.structures.Capabilities.covariance`."""
-        along_state = self._graph.with_ends(direction)
         along = self.tables.filled(direction.transition, direction.token_transitions)
-        along_triangles = as_tables(direction.own, along.shape[1])
-        mean = np.empty(len(self.log_z))
-        graph, scores, tables = self._graph, self._scores, self.tables
+        triangles = as_tables(direction.own, along.shape[1])
+        ahead = self._graph.with_ends(direction), along, triangles
+        mean = np.empty(self._graph.n_units)
 
         def covariances(weight: np.ndarray) -> list[np.ndarray]:
-            found = [np.zeros_like(part) for part in (along_state, along, along_triangles)]
-            add_junction_covariances(
-                self.arrays,
-                self.log_z,
-                along_state,
-                along,
-                along_triangles,
-                np.empty(self.n_messages),
-                mean,
-                weight,
-                *found,
-            )
+            found = [np.zeros_like(part) for part in ahead]
+            work = np.empty(self.n_messages)
+            add_junction_covariances(self.arrays, self.log_z, *ahead, work, mean, weight, *found)
             return found
 
-        covariances(np.zeros(graph.n_units))
+        covariances(np.zeros(self._graph.n_units))
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            weight = np.ascontiguousarray(weight, dtype=float)
-            of_state, of_tables, of_triangles = covariances(weight)
-            gradient = graph.add_gradient(scores, tables, of_state, of_tables, out)
-            gradient.own[:] += of_triangles.ravel()
-            return gradient
+            return self._gradient(covariances(np.ascontiguousarray(weight, dtype=float)), out)
 
         return mean, pullback
+
+    def _gradient(self, derivatives: list[np.ndarray], out: AddTo) -> ScoreGradient:
+        of_state, of_tables, of_triangles = derivatives
+        gradient = self._graph.add_gradient(self._scores, self.tables, of_state, of_tables, out)
+        gradient.own[:] += of_triangles.ravel()
+        return gradient

@@ -33,6 +33,4 @@ class IntegerProgram(Inference):
         return True
 
     def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        # Scores without scores of single links may have a row of any length.
-        edges = scores.token_transitions._replace(row=graph.rows(scores))
-        return best_labelling(graph, scores._replace(token_transitions=edges))
+        return best_labelling(graph, scores)

@@ -1,18 +1,103 @@
 """Tokens with undirected links: what engines of inference see of a graph."""
 
-from abc import abstractmethod
-from functools import cached_property
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...data.ragged import joined_ranges, locate
 from ..base import Structure
-from ..scores import AddTo, ScoreGradient, Scores
-from .link_tables import LinkTables
+from ..scores import AddTo, ScoreGradient, Scores, add_with_ends, with_ends
 
-__all__ = ["Linked"]
+__all__ = ["LinkTables", "Linked", "sums_of_units"]
+
+
+class LinkTables:
+    """A table of transition scores for each group of links that have the same scores.
+
+    Parameters
+    ----------
+    scores : Scores
+    row : ndarray of shape (n_links,), int64
+        The row of the token transitions that each link has, -1 for none.
+    divisor : ndarray of shape (n_divisors,), optional
+        By what the tables of groups of links are divided.
+    which : ndarray of shape (n_links,), int64, optional
+        The group of each link: which divisor it has.
+
+    Attributes
+    ----------
+    tables : float64 ndarray of shape (n_tables, n_labels, n_labels), row = previous label
+    of_link : ndarray of shape (n_links,), int64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import Scores
+    >>> from sklearn_crcrf.structures.inference.linked import LinkTables
+    >>> scores = Scores.of(np.zeros((2, 2)), np.eye(2))
+    >>> row, divisor, which = np.array([-1, -1, -1]), np.array([1.0, 0.5]), np.array([0, 0, 1])
+    >>> tables = LinkTables(scores, row, divisor, which)
+    >>> tables.of_link, tables.tables[1].tolist()
+    (array([0, 0, 1]), [[2.0, 0.0], [0.0, 2.0]])
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        row: np.ndarray,
+        divisor: np.ndarray | None = None,
+        which: np.ndarray | None = None,
+    ):
+        if divisor is None or which is None or len(row) == 0:
+            divisor, which = np.ones(1), np.zeros(len(row), dtype=np.int64)
+        if (row < 0).all():
+            self._row, self._divisor, self.of_link = np.full(len(divisor), -1), divisor, which
+        else:
+            keys, of_link = np.unique((row + 1) * len(divisor) + which, return_inverse=True)
+            self.of_link = of_link.reshape(-1).astype(np.int64)
+            self._row, self._divisor = keys // len(divisor) - 1, divisor[keys % len(divisor)]
+        _, indptr, previous, current, _ = scores.token_transitions
+        own = np.flatnonzero(self._row >= 0)
+        starts = indptr[self._row[own]]
+        lengths = indptr[self._row[own] + 1] - starts
+        # Which entries of token transitions are in the tables, and where.
+        self._entry = joined_ranges(starts, lengths)
+        self._place = np.repeat(own, lengths), previous[self._entry], current[self._entry]
+        self.tables = self.filled(scores.transition, scores.token_transitions.score)
+        self.tables /= self._divisor[:, None, None]
+
+    def filled(self, transition: np.ndarray, entries: np.ndarray) -> np.ndarray:
+        """Return tables of other numbers in the place of the scores, not divided.
+
+        Parameters
+        ----------
+        transition : ndarray of shape (n_labels, n_labels)
+        entries : ndarray of shape (n_entries,)
+            In the place of the scores of the token transitions.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_tables, n_labels, n_labels)
+        """
+        tables = np.empty((len(self._row), *transition.shape))
+        tables[:] = transition
+        tables[self._place] = entries[self._entry]
+        return tables
+
+    def add_gradient(self, of_tables: np.ndarray, gradient: ScoreGradient) -> None:
+        """Add derivatives by the scores in the tables, which are overwritten, to a gradient.
+
+        Parameters
+        ----------
+        of_tables : ndarray of shape (n_tables, n_labels, n_labels)
+            Derivatives by the scores, not by the scores divided.
+        gradient : ScoreGradient
+        """
+        np.add.at(gradient.token_transitions, self._entry, of_tables[self._place])
+        of_tables[self._place] = 0.0
+        gradient.transition[:] += of_tables.sum(axis=0)
 
 
 class Linked(Structure):
@@ -45,38 +130,51 @@ class Linked(Structure):
     """What the engine computes once for these links."""
 
     def __init__(
-        self,
-        offsets: np.ndarray,
-        edges: np.ndarray,
-        link_attributes: sp.csr_array | None = None,
+        self, offsets: np.ndarray, edges: np.ndarray, link_attributes: sp.csr_array | None = None
     ):
         super().__init__(offsets)
         edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-        self._ends = np.ascontiguousarray(edges.T)
+        self._pairs = np.ascontiguousarray(edges.T)
         nothing = sp.csr_array((len(edges), 0))
         self.link_attributes = nothing if link_attributes is None else link_attributes
         self.link_offsets = self._checked_links()
 
-    @abstractmethod
-    def take(self, units: slice | np.ndarray) -> "Linked":
-        """As :meth:`Structure.take`."""
+    def changed(self, **attributes: Any) -> Self:
+        """Return a copy with other attributes, which are not checked, and no plan."""
+        twin = copy(self)
+        for computed in ("plan", "ends"):
+            vars(twin).pop(computed, None)
+        vars(twin).update(attributes)
+        return twin
 
-    @abstractmethod
-    def with_inference(self, inference: Any) -> "Linked":
-        """The same graphs with another engine, or the engine of another name."""
+    def take(self, units: slice | np.ndarray) -> Self:
+        if isinstance(units, slice):
+            units = np.arange(*units.indices(self.n_units))
+        n_tokens, n_links = (
+            bounds[units + 1] - bounds[units] for bounds in (self.offsets, self.link_offsets)
+        )
+        offsets, link_offsets = (np.append(0, np.cumsum(n)) for n in (n_tokens, n_links))
+        moved = np.repeat(offsets[:-1] - self.offsets[units], n_links)
+        links = joined_ranges(self.link_offsets[units], n_links)
+        return self.changed(
+            offsets=offsets,
+            _pairs=np.ascontiguousarray(self._pairs[:, links] + moved),
+            link_offsets=link_offsets,
+            link_attributes=self.link_attributes[links],
+        )
 
     @property
     def edges(self) -> np.ndarray:
         """The two ends of each link, of shape (n_links, 2)."""
-        return self._ends.T
+        return self._pairs.T
 
     @property
     def n_links(self) -> int:
         """The number of links of all graphs."""
-        return self._ends.shape[1]
+        return self._pairs.shape[1]
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._ends[0], self._ends[1]
+        return self._pairs[0], self._pairs[1]
 
     @property
     def n_rows(self) -> int:
@@ -85,22 +183,9 @@ class Linked(Structure):
     def rows_of_links(self) -> np.ndarray:
         return np.arange(self.n_links)
 
-    def rows(self, scores: Scores) -> np.ndarray:
-        """The row of the token transitions that each link has, -1 for none; of shape (n_links,)."""
-        if len(scores.token_transitions.score) == 0:
-            return np.full(self.n_links, -1)
-        return scores.token_transitions.row
-
-    def units_of(self, tokens: np.ndarray) -> np.ndarray:
-        """The units that tokens belong to."""
-        return np.searchsorted(self.offsets, tokens, side="right") - 1
-
     def with_ends(self, scores: Scores | ScoreGradient) -> np.ndarray:
-        """State scores with begin and end scores, in double precision; a new array."""
-        state = np.array(scores.state, dtype=float)
-        state[self.first_tokens()] += scores.begin
-        state[self.last_tokens()] += scores.end
-        return state
+        """Return state scores with begin and end scores, in double precision; a new array."""
+        return with_ends(scores, self.ends)
 
     def add_gradient(
         self,
@@ -110,7 +195,7 @@ class Linked(Structure):
         of_tables: np.ndarray,
         out: AddTo,
     ) -> ScoreGradient:
-        """Derivatives by the scores with ends and by tables of links, as a score gradient.
+        """Return derivatives by the scores with ends and by tables of links as a score gradient.
 
         Parameters
         ----------
@@ -122,76 +207,40 @@ class Linked(Structure):
         out : AddTo
         """
         gradient = ScoreGradient.of(out, scores)
-        gradient.state[:] += of_state
-        gradient.begin[:] += of_state[self.first_tokens()].sum(axis=0)
-        gradient.end[:] += of_state[self.last_tokens()].sum(axis=0)
+        add_with_ends(gradient, of_state, self.ends)
         tables.add_gradient(of_tables, gradient)
         return gradient
 
-    @cached_property
-    def _tokens_at_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        return super().first_tokens(), super().last_tokens()
-
-    def first_tokens(self) -> np.ndarray:
-        return self._tokens_at_ends[0]
-
-    def last_tokens(self) -> np.ndarray:
-        return self._tokens_at_ends[1]
-
     def is_sequential(self) -> bool:
-        """False: kernels that expect a sequence know no rows of links, and no engine."""
+        """Return False: kernels that expect a sequence know no rows of links, and no engine."""
         return False
 
-    def _links_of(
-        self, units: slice | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_array]:
-        """Offsets, ends, link offsets and link attributes of some of the units."""
-        if isinstance(units, slice):
-            # The time must not depend on the other units: batches take a few out of many.
-            start, stop, _ = units.indices(self.n_units)
-            stop = max(start, stop)
-            offsets, links = (
-                bounds[start : stop + 1] for bounds in (self.offsets, self.link_offsets)
-            )
-            which = slice(links[0], links[-1])
-            ends = np.ascontiguousarray(self._ends[:, which] - offsets[0])
-            attributes = self.link_attributes[which]
-            return offsets - offsets[0], ends, links - links[0], attributes
-        n_tokens, n_links = (
-            bounds[units + 1] - bounds[units] for bounds in (self.offsets, self.link_offsets)
-        )
-        offsets, links = (np.append(0, np.cumsum(n)) for n in (n_tokens, n_links))
-        moved = np.repeat(offsets[:-1] - self.offsets[units], n_links)
-        chosen = joined_ranges(self.link_offsets[units], n_links)
-        ends = np.ascontiguousarray(self._ends[:, chosen] + moved)
-        return offsets, ends, links, self.link_attributes[chosen]
-
     def _checked_links(self) -> np.ndarray:
-        """Where the links of each unit begin."""
-        n = self.n_tokens
-        units = []
-        for name, ends in zip(("first", "second"), self._ends, strict=True):
-            outside = np.flatnonzero((ends < 0) | (ends >= n))
-            if len(outside):
-                link = outside[0]
+        """Return where the links of each unit begin."""
+        units, n = [], self.n_tokens
+        for name, ends in zip(("first", "second"), self._pairs, strict=True):
+            for link in np.flatnonzero((ends < 0) | (ends >= n)):
                 raise ValueError(
                     f"edges, link {link}: the {name} end is token {ends[link]}, but there are {n} "
                     "tokens"
                 )
             units.append(self.units_of(ends))
-        wrong = np.flatnonzero((units[0] != units[1]) | (self._ends[0] == self._ends[1]))
-        if len(wrong):
-            places = (locate(self.offsets, end) for end in self._ends[:, wrong[0]].tolist())
+        for link in np.flatnonzero((units[0] != units[1]) | (self._pairs[0] == self._pairs[1])):
+            places = (locate(self.offsets, end) for end in self._pairs[:, link].tolist())
             first, second = (f"token {t} of unit {u}" for u, t in places)
             raise ValueError(
-                f"edges, link {wrong[0]}: it joins {first} and {second}, but must join two tokens "
-                "of a unit"
+                f"edges, link {link}: it joins {first} and {second}, but must join two tokens of a "
+                "unit"
             )
-        unsorted = np.flatnonzero(np.diff(units[0]) < 0)
-        if len(unsorted):
-            link = unsorted[0] + 1
+        for link in np.flatnonzero(np.diff(units[0]) < 0) + 1:
             raise ValueError(
                 f"edges, link {link}: it is of unit {units[0][link]}, but the link before it is of "
                 f"unit {units[0][link - 1]}; sort links by unit"
             )
         return np.searchsorted(units[0], np.arange(self.n_units + 1))
+
+
+def sums_of_units(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the sums of the values of each unit, which begin at its offset."""
+    unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.bincount(unit, values, minlength=len(offsets) - 1).astype(float)

@@ -1,18 +1,18 @@
 """Loopy belief propagation."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..._kernels.graph.messages import add_link_beliefs, energies_of_links
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
-from .base import Report
-from .linked import Linked
-from .messages import Messages
-from .propagation import Propagation
-from .slots import Slots
+from .linked import Linked, sums_of_units
+from .propagation import Plan, Propagation, Slots
 
 __all__ = ["Loopy"]
 
 
+@dataclass(eq=False)
 class Loopy(Propagation):
     """Loopy belief propagation: sum-product [1]_ with the Bethe approximation [2]_, max-product.
 
@@ -56,27 +56,19 @@ class Loopy(Propagation):
 
     name = "loopy"
 
-    def __init__(
-        self,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        damping: float = 0.0,
-        report: Report | None = None,
-    ):
-        super().__init__(max_iter, tol, damping, report)
+    max_iter: int = 100
+    tol: float = 1e-4
+    damping: float = 0.0
 
-    def plan(self, graph: Linked) -> Slots:
-        return Slots.of(graph.offsets, np.stack(graph.links()))
-
-    def _messages(self, graph: Linked, scores: Scores, is_max: bool) -> Messages:
-        return Messages(graph, scores, graph.plan, None, is_max)
+    def plan(self, graph: Linked) -> Plan:
+        return Plan(Slots.of(graph.offsets, np.stack(graph.links())))
 
     def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        messages = self._sent(self._messages(graph, scores, False))
+        messages = self._sent(graph, scores)
         belief, log_z = messages.beliefs
         energy = np.empty(graph.n_units)
         energies_of_links(messages.arrays, belief, energy)
-        energy += messages.sums(log_z)
+        energy += sums_of_units(log_z, graph.offsets)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             weight = messages.of_possible(weight)

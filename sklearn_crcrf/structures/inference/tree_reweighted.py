@@ -1,16 +1,14 @@
 """Tree-reweighted belief propagation."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._kernels.graph.messages import forest_bounds, root_forest, spanning_forest
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
-from .base import Report
-from .linked import Linked
-from .messages import Messages
-from .propagation import Propagation
-from .slots import Slots
+from .linked import Linked, sums_of_units
+from .propagation import Plan, Propagation, Slots
 
 __all__ = ["Forests", "TreeReweighted"]
 
@@ -41,7 +39,7 @@ class Forests(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures.inference.slots import Slots
+    >>> from sklearn_crcrf.structures.inference.propagation import Slots
     >>> from sklearn_crcrf.structures.inference.tree_reweighted import Forests
     >>> offsets, ends = np.array([0, 4]), np.array([[0, 1, 2, 0], [1, 2, 3, 3]])
     >>> Forests.of(offsets, ends, Slots.of(offsets, ends)).share
@@ -67,7 +65,8 @@ class Forests(NamedTuple):
         n_units, lengths = len(offsets) - 1, np.diff(offsets)
         unit_of_link = np.searchsorted(offsets, ends[0], side="right") - 1
         n_uses, n_forests = np.zeros(ends.shape[1]), np.zeros(n_units, dtype=np.int64)
-        units, rounds = np.flatnonzero(lengths > 0), []
+        nothing = np.empty(0, dtype=np.int64)
+        units, rounds = np.flatnonzero(lengths > 0), [(nothing, nothing, nothing)]
         while len(units):
             is_open = np.zeros(n_units, dtype=bool)
             is_open[units] = True
@@ -86,22 +85,14 @@ class Forests(NamedTuple):
             has_cycles = np.zeros(n_units, dtype=bool)
             has_cycles[unit_of_link[n_uses < n_forests[unit_of_link]]] = True
             units = units[is_open[units] | (has_cycles[units] & (n_forests[units] < N_FORESTS))]
-        return cls(n_uses / n_forests[unit_of_link], *_joined(rounds, lengths, n_units))
+        unit, order, up = map(np.concatenate, zip(*rounds, strict=True))
+        place = np.cumsum(lengths[unit]) - lengths[unit]
+        by_unit = np.argsort(unit, kind="stable")
+        first = np.searchsorted(unit[by_unit], np.arange(n_units + 1))
+        return cls(n_uses / n_forests[unit_of_link], first, place[by_unit], order, up)
 
 
-def _joined(
-    rounds: list[tuple[np.ndarray, np.ndarray, np.ndarray]], lengths: np.ndarray, n_units: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The forests of all rounds: ``first``, ``place``, ``order`` and ``up``."""
-    nothing = np.empty(0, dtype=np.int64)
-    unit, order, up = (
-        np.concatenate([nothing, *(forests[i] for forests in rounds)]) for i in range(3)
-    )
-    place = np.cumsum(lengths[unit]) - lengths[unit]
-    by_unit = np.argsort(unit, kind="stable")
-    return np.searchsorted(unit[by_unit], np.arange(n_units + 1)), place[by_unit], order, up
-
-
+@dataclass(eq=False)
 class TreeReweighted(Propagation):
     """Tree-reweighted belief propagation [1]_: an upper bound of the log-partition.
 
@@ -145,27 +136,18 @@ class TreeReweighted(Propagation):
 
     name = "trw"
 
-    def __init__(
-        self,
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        damping: float = 0.3,
-        report: Report | None = None,
-    ):
-        super().__init__(max_iter, tol, damping, report)
+    max_iter: int = 500
+    tol: float = 1e-3
+    damping: float = 0.3
 
-    def plan(self, graph: Linked) -> "ForestPlan":
+    def plan(self, graph: Linked) -> Plan:
         ends = np.stack(graph.links())
         slots = Slots.of(graph.offsets, ends)
         forests = Forests.of(graph.offsets, ends, slots)
-        return ForestPlan(slots, forests, *np.unique(forests.share, return_inverse=True))
-
-    def _messages(self, graph: Linked, scores: Scores, is_max: bool) -> Messages:
-        slots, _, share, which = graph.plan
-        return Messages(graph, scores, slots, (share, which), is_max)
+        return Plan(slots, np.unique(forests.share, return_inverse=True), forests)
 
     def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        messages = self._sent(self._messages(graph, scores, False))
+        messages = self._sent(graph, scores)
 
         def bounds(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             """The bounds, and their derivatives by the scores if there are weights."""
@@ -174,7 +156,7 @@ class TreeReweighted(Propagation):
             of_tables = np.zeros_like(messages.tables.tables)
             forests, derivatives = graph.plan.forests[1:], (of_state, of_tables)
             forest_bounds(messages.arrays, *forests, belief, weight, bound, *derivatives)
-            return bound + messages.sums(log_z), of_state, of_tables
+            return bound + sums_of_units(log_z, graph.offsets), of_state, of_tables
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             _, of_state, of_tables = bounds(messages.of_possible(weight))
@@ -182,22 +164,3 @@ class TreeReweighted(Propagation):
 
         bound, *_ = bounds(np.empty(0))
         return np.where(messages.impossible, -np.inf, bound), pullback
-
-
-class ForestPlan(NamedTuple):
-    """The slots and spanning forests of a graph, and the appearance probabilities of its links.
-
-    Parameters
-    ----------
-    slots : Slots
-    forests : Forests
-    share : ndarray of shape (n_shares,)
-        The different appearance probabilities.
-    which : ndarray of shape (n_links,)
-        Which of them each link has.
-    """
-
-    slots: Slots
-    forests: Forests
-    share: np.ndarray
-    which: np.ndarray

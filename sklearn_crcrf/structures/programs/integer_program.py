@@ -11,10 +11,9 @@ from ..base import Structure
 from ..chain.higher_order import HigherOrderChain
 from ..scores import Scores
 from .lattice_program import LatticeProgram
-from .linear_program import Labelling, LinearProgram, possible_labelling
+from .linear_program import Labelling, LinearProgram, NarrowedProgram, possible_labelling
 from .linked_tokens import LinkedTokens, LinkedUnits
 from .max_marginals import LinkedTrees
-from .narrowed_program import NarrowedProgram
 
 __all__ = ["IntegerPrograms", "LatticePrograms", "best_labelling", "programs_of"]
 
@@ -130,7 +129,7 @@ class IntegerPrograms:
             return np.nan, nothing
         if not _has_labels(tokens):
             return -np.inf, nothing
-        joined = _join(tokens, inequalities)
+        joined = _joined(inequalities, tokens.state.size)
         trees = None if len(tokens.triangles) else LinkedTrees.of(tokens)
         if trees is None:
             found = LinearProgram(tokens, joined).solve()
@@ -143,7 +142,7 @@ class IntegerPrograms:
         tokens = self._units.take(unit)
         if len(tokens.state) == 0 or not _has_labels(tokens):
             return len(tokens.state) == 0
-        return possible_labelling(tokens, _join(tokens, inequalities)) is not None
+        return possible_labelling(tokens, _joined(inequalities, tokens.state.size)) is not None
 
 
 class LatticePrograms:
@@ -193,10 +192,6 @@ class LatticePrograms:
 def _has_labels(tokens: LinkedTokens) -> bool:
     """Whether each token has a possible label."""
     return bool((tokens.state > -np.inf).any(axis=1).all())
-
-
-def _join(tokens: LinkedTokens, inequalities: Iterable[Inequalities]) -> Inequalities:
-    return _joined(inequalities, tokens.state.size)
 
 
 def _joined(inequalities: Iterable[Inequalities], n_variables: int) -> Inequalities:

@@ -2,11 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ...labels.inequalities import Inequalities
 from ..lattice.lattice import Lattice, LatticeScores
-from .linear_program import Labelling, costs_of, is_feasible
+from .linear_program import Labelling, best_integers, best_of_few, costs_of
 
 __all__ = ["LatticeProgram"]
 
@@ -59,15 +58,8 @@ class LatticeProgram:
         """The best path that satisfies the inequalities, or None if there is none."""
         if self._bound.max() == -np.inf:
             return None
-        rising, n_runs = np.sort(self._bound), N_RUNS * self._lattice.n_tokens
-        while True:
-            limit = rising[-n_runs] if n_runs <= len(rising) else -np.inf
-            found = self._best_above(limit)
-            if limit == -np.inf or (found is not None and found[0] >= limit):
-                return found
-            if found is not None:
-                return self._best_above(found[0]) or found
-            n_runs *= GROWTH
+        n_runs = N_RUNS * self._lattice.n_tokens
+        return best_of_few(self._best_above, self._bound, n_runs, GROWTH)
 
     def _bounds(self, runs: list[np.ndarray]) -> list[np.ndarray]:
         """The score of the best path with each run, given the x of each token."""
@@ -100,19 +92,11 @@ class LatticeProgram:
         own = of_labels[:, candidates.token * candidates.n_labels + candidates.label]
         at_most = sp.hstack([own, sp.csr_array((len(upper), len(kept))), of_added], format="csr")
         cost, _ = costs_of(score, token)
-        result = milp(
-            np.concatenate([np.zeros(n_labels), cost, np.zeros(n_added)]),
-            integrality=np.arange(equal.shape[1]) < n_labels,
-            bounds=Bounds(0, 1),
-            constraints=[
-                LinearConstraint(equal, total, total),
-                LinearConstraint(at_most, -np.inf, upper),
-            ],
-            options={"mip_rel_gap": 0.0},
-        )
-        if not is_feasible(result):
+        costs = np.concatenate([np.zeros(n_labels), cost, np.zeros(n_added)])
+        x = best_integers(costs, n_labels, (equal, total), (at_most, upper))
+        if x is None:
             return None
-        is_chosen = result.x > 0.5
+        is_chosen = x > 0.5
         y = candidates.label[is_chosen[:n_labels]]
         return float(score[is_chosen[n_labels : n_labels + len(kept)]].sum()), y
 

@@ -1,5 +1,7 @@
 """The linear program of one unit: its variables are labels of tokens, links and triangles."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,19 +10,22 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, mi
 
 from ...labels.inequalities import Inequalities
 from .linked_tokens import LinkedTokens
-from .max_marginals import MaxMarginals
+from .max_marginals import LinkedTrees, MaxMarginals
 
 __all__ = [
     "Labelling",
     "LinearProgram",
-    "Relaxed",
+    "NarrowedProgram",
+    "best_integers",
+    "best_of_few",
     "costs_of",
-    "is_feasible",
     "possible_labelling",
 ]
 
 # The largest cost in a program. The solver takes costs that differ by less than 1e-7 for equal.
 LARGEST_COST = 1e3
+# The number of labels per token in the first program, and how it grows if they do not suffice.
+N_LABELS, GROWTH = 2, 2
 # How far an integer may be from what the solver finds.
 TOLERANCE = 1e-6
 INFEASIBLE = 2
@@ -128,17 +133,9 @@ class LinearProgram:
 
     def solve(self) -> Labelling | None:
         """The best labelling that satisfies the inequalities, or None if there is none."""
-        result = milp(
-            self._cost,
-            integrality=np.arange(len(self._cost)) < len(self._label),
-            bounds=Bounds(0, 1),
-            constraints=[
-                LinearConstraint(self._sums, self._sum, self._sum),
-                LinearConstraint(self._rows, -np.inf, self._upper),
-            ],
-            options={"mip_rel_gap": 0.0},
-        )
-        return self._labelling(result.x) if is_feasible(result) else None
+        sums, n_labels = (self._sums, self._sum), len(self._label)
+        x = best_integers(self._cost, n_labels, sums, (self._rows, self._upper))
+        return None if x is None else self._labelling(x)
 
     def _labelling(self, x: np.ndarray) -> Labelling:
         is_chosen = x[: len(self._score)] > 0.5
@@ -213,8 +210,142 @@ def costs_of(score: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, float]:
     return (LARGEST_COST * (cost / largest), LARGEST_COST / largest) if largest > 0 else (cost, 1.0)
 
 
+def best_integers(
+    cost: np.ndarray,
+    n_integers: int,
+    equal: tuple[sp.csr_array, np.ndarray],
+    at_most: tuple[sp.csr_array, np.ndarray],
+) -> np.ndarray | None:
+    """Return the variables from 0 to 1 of least cost, or None if there are none.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n_variables,)
+    n_integers : int
+        The first variables must be integers.
+    equal, at_most : pair of CSR and ndarray
+        Rows of coefficients, and what sums of variables times these must be, or be at most.
+    """
+    (sums, total), (rows, upper) = equal, at_most
+    result = milp(
+        cost,
+        integrality=np.arange(len(cost)) < n_integers,
+        bounds=Bounds(0, 1),
+        constraints=[LinearConstraint(sums, total, total), LinearConstraint(rows, -np.inf, upper)],
+        options={"mip_rel_gap": 0.0},
+    )
+    return result.x if is_feasible(result) else None
+
+
+def limit_of(bounds: np.ndarray, n: int) -> float:
+    """Return what the ``n`` highest bounds are not below; -inf if there are no more."""
+    possible = np.sort(bounds[bounds > -np.inf])
+    return float(possible[-n]) if n < len(possible) else -np.inf
+
+
+def best_of_few(
+    best_above: Callable[[float], Labelling | None], bounds: np.ndarray, n: int, growth: int
+) -> Labelling | None:
+    """Return the best labelling, found among as few parts of labellings as possible.
+
+    Parameters
+    ----------
+    best_above : callable
+        Finds the best labelling of the parts whose bounds are not below a limit.
+    bounds : ndarray
+        Of the score of all labellings that have a part.
+    n : int
+        The number of parts that are tried first.
+    growth : int
+        By what the number is multiplied if the parts do not suffice.
+    """
+    while True:
+        limit = limit_of(bounds, n)
+        found = best_above(limit)
+        if limit == -np.inf or (found is not None and found[0] >= limit):
+            return found
+        if found is not None:
+            return best_above(found[0]) or found
+        n *= growth
+
+
 def is_feasible(result: OptimizeResult) -> bool:
     """Whether a program has a solution; RuntimeError if the solver failed."""
     if result.x is None and result.status != INFEASIBLE:
         raise RuntimeError(f"the solver of the integer program failed: {result.message}")
     return result.status != INFEASIBLE
+
+
+class NarrowedProgram:
+    """The best labelling z of a unit that satisfies inequalities A z <= b.
+
+    For multipliers m >= 0, a labelling that satisfies the inequalities and has the score s(z) has
+    the score s(z) - m (A z - b), which is not lower, once penalties replace the inequalities. So
+    max-marginals of scores with penalties are upper bounds of the scores of all labellings that
+    have some label and satisfy the inequalities (Geoffrion 1974). The multipliers of the solution
+    over a few labels give bounds for all labels. Labels are not needed if their bounds are below
+    the score of a labelling that satisfies the inequalities.
+
+    Parameters
+    ----------
+    tokens : LinkedTokens
+        At least one.
+    inequalities : Inequalities
+    trees : LinkedTrees
+        Of these tokens.
+    """
+
+    def __init__(self, tokens: LinkedTokens, inequalities: Inequalities, trees: LinkedTrees):
+        self._tokens, self._inequalities, self._trees = tokens, inequalities, trees
+        self._n_labels = N_LABELS * len(tokens.state)
+
+    def solve(self) -> Labelling | None:
+        """Return the best labelling that satisfies the inequalities, or None if there is none."""
+        bounds = self._trees.max_marginals(self._tokens)
+        if not (bounds.label > -np.inf).any(axis=1).all():
+            return None
+        relaxed = self._relax(bounds)
+        if relaxed is None or relaxed.best is not None:
+            return relaxed and relaxed.best
+        bounds = self._bounds(relaxed)
+        best_above = partial(self._best_above, bounds)
+        return best_of_few(best_above, bounds.label, self._n_labels, GROWTH)
+
+    def _relax(self, bounds: MaxMarginals) -> Relaxed | None:
+        """Return the solution in which variables need not be integers, or None if there is none.
+
+        Labels are added to the program as long as any of them has a bound above its solution.
+        """
+        kept = bounds.label >= limit_of(bounds.label, self._n_labels)
+        relaxed = self._program(kept).relax()
+        if relaxed is None:
+            y = possible_labelling(self._tokens, self._inequalities)
+            if y is None:
+                return None
+            kept[np.arange(len(y)), y] = True
+            relaxed = self._program(kept).relax()
+        while relaxed is not None:
+            bounds = self._bounds(relaxed)
+            above = bounds.label > relaxed.value + bounds.rounding_error()
+            missing = np.sort(bounds.label[above & ~kept])[-self._n_labels :]
+            if len(missing) == 0:
+                break
+            kept |= bounds.label >= missing[0]
+            relaxed = self._program(kept).relax()
+        return relaxed
+
+    def _best_above(self, bounds: MaxMarginals, limit: float) -> Labelling | None:
+        """Return the best labelling of labels and pairs whose bounds are not below a limit."""
+        limit -= bounds.rounding_error()
+        kept = bounds.label >= limit
+        return LinearProgram(self._tokens, self._inequalities, kept, bounds, limit).solve()
+
+    def _program(self, kept: np.ndarray) -> LinearProgram:
+        return LinearProgram(self._tokens, self._inequalities, kept)
+
+    def _bounds(self, relaxed: Relaxed) -> MaxMarginals:
+        """Return the max-marginals with a penalty in place of each inequality."""
+        penalty, constant = self._inequalities.penalties(relaxed.multipliers)
+        state = self._tokens.state - penalty.reshape(self._tokens.state.shape)
+        bounds = self._trees.max_marginals(self._tokens._replace(state=state))
+        return bounds._replace(label=bounds.label + constant, before=bounds.before + constant)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..base import Structure
 from ..capabilities import Unsupported
-from ..scores import Scores
+from ..scores import Scores, with_ends
 
 __all__ = ["LinkedTokens", "LinkedUnits"]
 
@@ -101,18 +101,14 @@ class LinkedUnits:
         if structure.own_scores:
             raise Unsupported(structure, "first-order scores", "an integer program")
         self._offsets, self._scores = structure.offsets, scores
-        self._state = np.array(scores.state, dtype=float)
-        self._state[structure.first_tokens()] += scores.begin
-        self._state[structure.last_tokens()] += scores.end
+        self._state = with_ends(scores, structure.ends)
         previous, current = structure.links()
         order = np.argsort(current, kind="stable")
         self._previous, self._current = previous[order], current[order]
-        self._row = np.full(len(order), -1)
-        if len(scores.token_transitions.score):  # else there may be too few rows
-            self._row = scores.token_transitions.row[structure.rows_of_links()[order]]
+        self._row = structure.link_rows(scores)[order]
         self._link_offsets = np.searchsorted(self._current, structure.offsets)
         self._triangles, self._table = structure.triangles, structure.table_of_triangle
-        unit = np.searchsorted(structure.offsets, self._triangles[:, 0], side="right") - 1
+        unit = structure.units_of(self._triangles[:, 0])
         self._first_triangle = np.searchsorted(unit, np.arange(structure.n_units + 1))
 
     def take(self, unit: int) -> LinkedTokens:

@@ -29,11 +29,6 @@ class MaxMarginals(NamedTuple):
         """The max-marginals of the pairs of labels of a link with these transition scores."""
         return self.before[link][:, None] + transition + self.after[link]
 
-    def limit(self, n_labels: int) -> float:
-        """A score that the ``n_labels`` best labels reach; -inf if there are no more labels."""
-        possible = np.sort(self.label[self.label > -np.inf])
-        return float(possible[-n_labels]) if n_labels < len(possible) else -np.inf
-
     def rounding_error(self) -> float:
         """How much a max-marginal may differ from the score of its labelling."""
         return 1e-9 * float(np.abs(self.label[self.label > -np.inf]).max(initial=0.0))

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
-from .spans import Spans
-from .structure import SegmentStructure
+from .structure import SegmentStructure, Spans
 
 __all__ = ["SegmentCosts"]
 

@@ -1,10 +1,11 @@
 """A semi-Markov chain as a chain whose labels are positions in segments."""
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
-from ..chain.chain import Chain
+from ...data.ragged import joined_ranges
 from ..scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .structure import SegmentStructure
 
@@ -50,14 +51,9 @@ class PositionStates:
         self.previous, self.current = np.nonzero(continues | np.outer(self.ends, self.begins))
         n_labels = len(roles.kind)
         self._of = np.full((n_labels, m + 1, 2), -1)
-        for state in range(len(self.label) - 1, -1, -1):
-            self._of[self.label[state]] = np.where(
-                self._of[self.label[state]] < 0, state, self._of[self.label[state]]
-            )
-        at = self.label, self.position + 1, self.ends.astype(int)
-        self._of[at] = np.arange(len(self.label))
-        self._fits = np.zeros(self._of.shape, dtype=bool)
-        self._fits[at] = True
+        every = np.arange(len(self.label))
+        self._of[self.label] = every[:, None, None]  # where none fits, the last with the label
+        self._of[self.label, self.position + 1, self.ends.astype(int)] = every
 
     def paths(self, structure: SegmentStructure, y: np.ndarray) -> np.ndarray:
         """The states of labellings; impossible ones where they spell no segmentation."""
@@ -66,53 +62,6 @@ class PositionStates:
         position = np.minimum(np.arange(len(y)) - first, structure.max_length)
         position[structure.roles.kind[y] < 0] = -1
         return self._of[y, position + 1, cut[1:].astype(int)]
-
-    def ways(
-        self, structure: SegmentStructure, lengths: np.ndarray, labels: np.ndarray
-    ) -> np.ndarray:
-        """The paths of states that have the labels of spans: all that differ.
-
-        Parameters
-        ----------
-        structure : SegmentStructure
-        lengths : ndarray of shape (n_spans,)
-        labels : ndarray of shape (n,)
-            The labels of the first span, then of the second, and so on.
-
-        Returns
-        -------
-        ndarray of shape (n_ways, n)
-            -1 where no state fits.
-        """
-        m = structure.max_length + 1
-        stops = np.cumsum(lengths)
-        first = np.repeat(stops - lengths, lengths)
-        cut = np.ones(len(labels) + 1, dtype=bool)
-        cut[1:-1] = ~structure.roles.continues()[labels[:-1], labels[1:]]
-        cut[stops] = True
-        run = np.maximum.accumulate(np.where(cut[:-1], np.arange(len(labels)), 0))
-        outside = structure.roles.kind[labels] < 0
-        ways = []
-        for before in range(m):
-            at = np.arange(len(labels)) - run + np.where(run == first, before, 0)
-            at = np.where(outside, -1, np.minimum(at, m - 1))
-            for ends in (0, 1):
-                last = cut[1:].astype(int)
-                last[stops - 1] = ends
-                ways.append(
-                    np.where(self._fits[labels, at + 1, last], self._of[labels, at + 1, last], -1)
-                )
-        return _distinct(np.array(ways), stops)
-
-
-def _distinct(ways: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """The ways, with -1 for all but the first of equal paths of a span."""
-    starts = np.append(0, stops[:-1])
-    for way in range(1, len(ways)):
-        for earlier in range(way):
-            same = np.logical_and.reduceat(ways[way] == ways[earlier], starts)
-            ways[way, np.repeat(same, stops - starts)] = -1
-    return ways
 
 
 class Positions:
@@ -126,14 +75,12 @@ class Positions:
 
     Attributes
     ----------
-    chain : Chain
     scores : Scores
         In double precision.
     """
 
     def __init__(self, structure: SegmentStructure, states: PositionStates, scores: Scores):
-        self.states, self.chain = states, Chain(structure.offsets)
-        self._structure, self._given = structure, scores
+        self.states, self._structure, self._given = states, structure, scores
         self.scores = self._moved(scores, scores.own, -np.inf)
 
     def labels(self, paths: np.ndarray) -> np.ndarray:
@@ -151,10 +98,7 @@ class Positions:
     def pulled(self, pullback: Callable) -> Callable:
         """The pullback to the given scores, of a pullback to the scores of states."""
 
-        def pull(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            return self._pull(pullback(weight), out)
-
-        return pull
+        return lambda weight, out=None: self._pull(pullback(weight), out)
 
     def of_labels(self, values: np.ndarray) -> np.ndarray:
         """Sums over the states of each label, of (n_tokens, n_states) values."""
@@ -166,16 +110,16 @@ class Positions:
         states, n = self.states, len(self.states.label)
         by_length, by_span = self._structure.layout.split(own)
         state = np.take(np.asarray(given.state, dtype=float), states.label, axis=1)
-        inner = np.flatnonzero(states.ends & (states.kind >= 0))
+        inner = self._inner
         state[:, inner] += by_length[states.kind[inner], states.position[inner]]
-        tokens, columns, span, kind = self._of_spans()
+        tokens, columns, span, kind = self._of_spans
         np.add.at(state, (tokens, columns), by_span[span, kind])
         transition = np.full((n, n), never)
         at = states.previous, states.current
         transition[at] = given.transition[states.label[at[0]], states.label[at[1]]]
         begin = np.where(states.begins, given.begin[states.label], never)
         end = np.where(states.ends, given.end[states.label], never)
-        entry, edges = self._edges(given.token_transitions)
+        entry, edges = self._edges
         score = given.token_transitions.score[entry]
         return Scores(state, transition, begin, end, edges._replace(score=score))
 
@@ -187,30 +131,37 @@ class Positions:
         np.add.at(gradient.transition, labels, moved.transition[at])
         np.add.at(gradient.begin, states.label, moved.begin)
         np.add.at(gradient.end, states.label, moved.end)
-        entry, _ = self._edges(self._given.token_transitions)
+        entry, _ = self._edges
         np.add.at(gradient.token_transitions, entry, moved.token_transitions)
         if gradient.own.size:
             by_length, by_span = self._structure.layout.split(gradient.own)
-            inner = np.flatnonzero(states.ends & (states.kind >= 0))
+            inner = self._inner
             sums = moved.state[:, inner].sum(axis=0)
             np.add.at(by_length, (states.kind[inner], states.position[inner]), sums)
-            tokens, columns, span, kind = self._of_spans()
+            tokens, columns, span, kind = self._of_spans
             np.add.at(by_span, (span, kind), moved.state[tokens, columns])
         return gradient
 
+    @cached_property
+    def _inner(self) -> np.ndarray:
+        """The states in which a segment ends."""
+        return np.flatnonzero(self.states.ends & (self.states.kind >= 0))
+
+    @cached_property
     def _of_spans(self) -> tuple[np.ndarray, ...]:
         """Token, state, span and type of all scores of spans that can be used."""
         states, spans = self.states, self._structure.spans
         table = np.full((len(self._structure.roles.types), self._structure.max_length + 1), -1)
-        inner = np.flatnonzero(states.ends & (states.kind >= 0))
+        inner = self._inner
         table[states.kind[inner], states.position[inner]] = inner
         columns = table.T[spans.length - 1]
         span, kind = np.nonzero(columns >= 0)
         return spans.last_tokens()[span], columns[span, kind], span, kind
 
-    def _edges(self, given: TokenTransitions) -> tuple[np.ndarray, TokenTransitions]:
+    @cached_property
+    def _edges(self) -> tuple[np.ndarray, TokenTransitions]:
         """The given entry of each token transition of states, which have no scores yet."""
-        states, n_labels = self.states, len(self._given.begin)
+        states, n_labels, given = self.states, len(self._given.begin), self._given.token_transitions
         of_pairs = states.label[states.previous] * n_labels + states.label[states.current]
         by_pair = np.argsort(of_pairs, kind="stable")
         n_pairs = np.bincount(of_pairs, minlength=n_labels**2)
@@ -218,8 +169,7 @@ class Positions:
         pair = given.previous.astype(np.int64) * n_labels + given.current
         counts = n_pairs[pair]
         entry = np.repeat(np.arange(len(pair)), counts)
-        within = np.arange(len(entry)) - np.repeat(np.cumsum(counts) - counts, counts)
-        chosen = by_pair[starts[pair[entry]] + within]
+        chosen = by_pair[joined_ranges(starts[pair], counts)]
         previous, current = states.previous[chosen], states.current[chosen]
         row = np.repeat(np.arange(len(given.indptr) - 1), np.diff(given.indptr))[entry]
         order = np.lexsort((previous, current, row))

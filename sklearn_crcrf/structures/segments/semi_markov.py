@@ -1,5 +1,7 @@
 """Semi-Markov chains: chains of segments, which have scores of their own."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ..._kernels.chain.scores import BatchCounts, BatchScores
@@ -7,14 +9,15 @@ from ..._kernels.segments import sums as kernels
 from ..._kernels.segments.batch import BatchSegments, segment_maxima
 from ...data.ragged import joined_ranges
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
-from .capabilities import PositionCapabilities
+from ..spans import check_spans, span_log_probability
 from .costs import SegmentCosts
-from .positions import Positions
+from .positions import Positions, PositionStates
+from .structure import SegmentStructure
 
 __all__ = ["SemiMarkovChain"]
 
 
-class SemiMarkovChain(PositionCapabilities):
+class SemiMarkovChain(SegmentStructure):
     """Sequences of segments, each with a score besides the scores of its labels [1]_.
 
     A labelling in the scheme IOB2 or IOBES spells one segmentation, and its score is the score of a
@@ -63,10 +66,9 @@ class SemiMarkovChain(PositionCapabilities):
         by_length, by_span = self.layout.split(scores.own)
         of_segments = by_length[kind, length]
         of_segments[has_span] += by_span[span[has_span], kind[has_span]]
-        unit = np.searchsorted(self.offsets, start, side="right") - 1
+        unit = self.units_of(start)
         value = value + np.bincount(unit, of_segments, self.n_units)
-        wrong = np.flatnonzero(~self.is_segmentation(y))
-        value[np.searchsorted(self.offsets, wrong, side="right") - 1] = -np.inf
+        value[self.units_of(np.flatnonzero(~self.is_segmentation(y)))] = -np.inf
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             gradient = pull_chain(weight, out)
@@ -126,28 +128,26 @@ class SemiMarkovChain(PositionCapabilities):
     def segment_costs(self, scores: Scores, y: np.ndarray, cost: float) -> SegmentCosts:
         return SegmentCosts(self, scores, y, cost)
 
+    def _part(
+        self, units: np.ndarray, scores: Scores
+    ) -> tuple["SemiMarkovChain", Scores, np.ndarray, np.ndarray]:
+        """Return some of the sequences, with their scores, tokens and spans."""
+        tokens = joined_ranges(self.offsets[units], np.diff(self.offsets)[units])
+        spans = joined_ranges(self.spans.indptr[tokens], np.diff(self.spans.indptr)[tokens])
+        given = scores.tokens(tokens)
+        if given.own.size:
+            by_length, by_span = self.layout.split(given.own)
+            given = given._replace(own=self.layout.join(by_length, by_span[spans]))
+        return self.take(units), given, tokens, spans
+
     def _add_again(
         self, units: np.ndarray, scores: Scores, weight: np.ndarray, out: ScoreGradient
     ) -> np.ndarray:
-        """The log-partitions of some sequences, whose counts are added to a score gradient.
-
-        In double precision after single precision, and then in logarithms.
-        """
-        structure, lengths = self.take(units), np.diff(self.offsets)[units]
-        tokens = joined_ranges(self.offsets[units], lengths)
-        spans = joined_ranges(self.spans.indptr[tokens], np.diff(self.spans.indptr)[tokens])
-        own = scores.own
-        if own.size:
-            by_length, by_span = self.layout.split(own)
-            own = self.layout.join(by_length, by_span[spans])
-        given, weight = scores.tokens(tokens)._replace(own=own), np.asarray(weight, float)[units]
-        if given.state.dtype == np.float32:
-            given = given._replace(state=given.state.astype(float))
-            log_z, found = structure.log_partition_and_gradient(given, weight)
-        else:
-            positions = Positions(structure, structure.states, given)
-            log_z, pullback = structure.chain.log_partition(positions.scores)
-            found = positions.pulled(pullback)(weight)
+        """Return log-partitions in logarithms; add their counts to a score gradient."""
+        structure, given, tokens, spans = self._part(units, scores)
+        positions = structure.positions(given)
+        log_z, pullback = structure.chain.log_partition(positions.scores)
+        found = positions.pulled(pullback)(np.asarray(weight, dtype=float)[units])
         np.add.at(out.state, tokens, found.state)
         for total, part in zip(out[1:5], found[1:5], strict=True):
             total += part
@@ -157,3 +157,117 @@ class SemiMarkovChain(PositionCapabilities):
             of_lengths += more_lengths
             of_spans[spans] += more_spans
         return log_z
+
+    @cached_property
+    def states(self) -> PositionStates:
+        """The labels of the chain of positions."""
+        return PositionStates(self)
+
+    def positions(self, scores: Scores) -> Positions:
+        """Return the scores of the chain of positions."""
+        return Positions(self, self.states, scores)
+
+    def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        positions = self.positions(scores)
+        value, paths = self.chain.best_excluding(positions.scores, self.states.paths(self, y))
+        possible = np.repeat(value > -np.inf, np.diff(self.offsets))
+        return value, np.where(possible, positions.labels(paths), y).astype(np.int32)
+
+    def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        positions = self.positions(scores)
+        paths = self.states.paths(self, y)
+        value, pullback = self.chain.log_partition_excluding(positions.scores, paths)
+        return value, positions.pulled(pullback)
+
+    def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
+        positions = self.positions(scores)
+        mean, pullback = self.chain.covariance(positions.scores, positions.along(direction))
+        return mean, positions.pulled(pullback)
+
+    def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
+        positions = self.positions(scores)
+        value, pull_states = self.chain.token_marginals(positions.scores)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            of_states = np.take(np.asarray(weight, dtype=float), self.states.label, axis=1)
+            return positions.pulled(pull_states)(of_states, out)
+
+        return positions.of_labels(value), pullback
+
+    def entropy(self, scores: Scores) -> np.ndarray:
+        return self.chain.entropy(self.positions(scores).scores)
+
+    def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        positions = self.positions(scores)
+        found = self.chain.k_best(positions.scores, k)
+        return [(values, positions.labels(paths)) for values, paths in found]
+
+    def sample(
+        self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        positions = self.positions(scores)
+        return positions.labels(self.chain.sample(positions.scores, n_samples, rng))
+
+    def span_log_probability(
+        self,
+        scores: Scores,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """As :meth:`Capabilities.span_log_probability`."""
+
+        def part(units: np.ndarray) -> tuple[SemiMarkovChain, Scores]:
+            return self._part(units, scores)[:2]
+
+        spans = start, stop, labels, following, preceding
+        return span_log_probability(self, scores, scores.state.shape[1], part, *spans)
+
+    def span_margin(
+        self,
+        scores: Scores,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, Pullback]:
+        """As :meth:`Capabilities.span_margin`, of spans that consist of whole segments.
+
+        Raises
+        ------
+        ValueError
+            Also if segments could begin before a span or end after it, as far as its labels and
+            the allowed neighbours say.
+        """
+        start, stop, path = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
+        sequence = check_spans(self.offsets, start, stop, path, scores.state.shape[1])
+        bounds = np.append(0, np.cumsum(stop - start))
+        pieces = type(self)(bounds, self.roles, self.max_length)
+        continues = self.roles.continues()
+        before, after = continues.T[path[bounds[:-1]]], continues[path[bounds[1:] - 1]]
+        for allowed, neighbours in ((preceding, before), (following, after)):
+            if allowed is not None:
+                neighbours &= np.broadcast_to(allowed, neighbours.shape)
+        wrong = (start > self.offsets[sequence]) & before.any(axis=1)
+        wrong |= (stop < self.offsets[sequence + 1]) & after.any(axis=1)
+        wrong |= np.logical_or.reduceat(~pieces.is_segmentation(path), bounds[:-1])
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ValueError(
+                f"span {i}, from {start[i]} to {stop[i]}, may be a part of a segment; the margins "
+                f"of {self.title} are of whole segments"
+            )
+        positions = self.positions(scores)
+        spans = start, stop, self.states.paths(pieces, path)
+        shape = len(start), len(self.roles.kind)
+        given = [
+            None
+            if allowed is None
+            else np.take(np.broadcast_to(allowed, shape), self.states.label, axis=1)
+            for allowed in (following, preceding)
+        ]
+        value, pullback = self.chain.span_margin(positions.scores, *spans, *given)
+        return value, positions.pulled(pullback)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from sklearn_crcrf._kernels.graph.messages import GraphMessages
 
-from sklearn_crcrf.structures.inference.slots import Slots
+from sklearn_crcrf.structures.inference.propagation import Slots
 
 kernels = for_each("kernel", compiled("graph.propagation"))
 # Around all multiples of vectors.

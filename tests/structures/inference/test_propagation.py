@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.structures import Graph, Scores
-from sklearn_crcrf.structures.inference import Loopy, TreeReweighted, messages
-from sklearn_crcrf.structures.inference.slots import Slots
+from sklearn_crcrf.structures.inference import Loopy, TreeReweighted, propagation
+from sklearn_crcrf.structures.inference.propagation import Slots
 from sklearn_crcrf.structures.inference.tree_reweighted import Forests
 
 BOTH = pytest.mark.parametrize("engine", [Loopy, TreeReweighted])
@@ -216,7 +216,7 @@ def test_calls_of_the_kernel_do_not_matter(engine, monkeypatch):
     reports = []
     graph = Graph(offsets, edges, engine(report=reports.append))
     expected = graph.log_partition(scores)[0]
-    monkeypatch.setattr(messages, "WORK", 1)
+    monkeypatch.setattr(propagation, "WORK", 1)
     assert graph.log_partition(scores)[0] == expected
     assert_array_equal(*(report.n_iter for report in reports))
 
