@@ -13,29 +13,113 @@ from ..._kernels.lattice.runs import (
     add_run_derivatives,
     count_numbers,
     number_candidate_pairs,
+    write_run_keys,
     write_run_weights,
 )
 from ..._kernels.sizes import check_number
 from ..._kernels.sparse.keys import number_keys
-from ...structures import Lattice
-from .label_runs import Ends, end_runs, keys_of_runs, positions
+from ...data.ragged import joined_ranges
+from ...structures import Lattice, LatticeScores
 
-__all__ = ["Derivatives", "Features", "LatticeDesign", "choose_features"]
+__all__ = [
+    "Ends",
+    "Features",
+    "LatticeDesign",
+    "choose_features",
+    "end_runs",
+    "keys_of_runs",
+    "labels_of_key",
+    "positions",
+    "run_key",
+]
 
 
-class Derivatives(NamedTuple):
-    """Derivatives by all weights.
+class Ends(NamedTuple):
+    """The runs of candidates at the beginnings and ends of sequences.
 
     Parameters
     ----------
-    pairs : ndarray of shape (n_pairs,), of the type of the weights
-    runs : float64 ndarray of shape (n_run_weights,)
-    known : float64 ndarray of shape (n_labels,) or (0,)
+    indptr : ndarray of shape (n_sequences + 1,)
+    place : ndarray of shape (n,)
+        Where the score of each run is.
+    key : ndarray of shape (n,)
+        The key of the run, with a mark before or after it.
     """
 
-    pairs: np.ndarray
-    runs: np.ndarray
-    known: np.ndarray
+    indptr: np.ndarray
+    place: np.ndarray
+    key: np.ndarray
+
+
+def keys_of_runs(lattice: Lattice) -> np.ndarray:
+    """The labels of all runs of candidates, as numbers with one digit for each label.
+
+    Parameters
+    ----------
+    lattice : Lattice
+
+    Returns
+    -------
+    int64 ndarray of shape (n_runs,)
+        The digits, to the base ``n_labels + 2``, are label ids plus 1.
+    """
+    keys, base = np.empty(lattice.n_runs, dtype=np.int64), lattice.candidates.n_labels + 2
+    write_run_keys(lattice.runs_of_candidates, lattice.candidates.label, base, keys)
+    return keys
+
+
+def end_runs(lattice: Lattice, keys: np.ndarray) -> Ends:
+    """The runs of up to ``order`` candidates at the first and last tokens of sequences."""
+    base, places, marked, units = lattice.candidates.n_labels + 2, [], [], []
+    mark, unit = base - 1, np.arange(lattice.n_units)
+    first, last = lattice.offsets[:-1], lattice.offsets[1:] - 1
+    for n in range(lattice.order):
+        long = last - first >= n
+        for token, is_begin in ((first + n, True), (last, False)):
+            at = token[long]
+            starts = lattice.start[n, at]
+            lengths = lattice.start[n, at + 1] - starts
+            place = joined_ranges(starts, lengths)
+            key = keys[place]
+            marked.append(mark * base ** (n + 1) + key if is_begin else key * base + mark)
+            places.append(place)
+            units.append(np.repeat(unit[long], lengths))
+    of_unit = np.concatenate(units)
+    order = np.argsort(of_unit, kind="stable")
+    counts = np.bincount(of_unit, minlength=lattice.n_units)
+    return Ends(
+        np.append(0, np.cumsum(counts)).astype(np.int64),
+        np.concatenate(places)[order],
+        np.concatenate(marked)[order],
+    )
+
+
+def positions(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Where keys are among sorted known keys, int32; -1 for a key that is not known."""
+    if len(keys) > len(known):
+        numbers, _ = number_keys(np.concatenate([known, keys]))
+        at = numbers[len(known) :].copy()
+        at[at >= len(known)] = -1
+        return at
+    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[at] == keys, at, -1).astype(np.int32)
+
+
+def run_key(digits: np.ndarray, n_labels: int) -> np.ndarray:
+    """The key of a run of labels; digits of shape (n_runs, length) are ids plus 1, or marks."""
+    key = np.zeros(len(digits), dtype=np.int64)
+    for column in digits.T:
+        key = key * (n_labels + 2) + column
+    return key
+
+
+def labels_of_key(key: int, n_labels: int) -> tuple[int, ...]:
+    """The label ids of a key; -1 for the mark of the begin or end of a sequence."""
+    digits = []
+    while key:
+        key, digit = divmod(key, n_labels + 2)
+        digits.append(-1 if digit == n_labels + 1 else digit - 1)
+    return tuple(reversed(digits))
 
 
 class Features(NamedTuple):
@@ -69,15 +153,15 @@ class Features(NamedTuple):
         """The weights of pairs, of runs, and of scores known beforehand."""
         return np.split(vector, np.cumsum(self.sizes)[:-1])
 
-    def derivatives(self, vector: np.ndarray) -> Derivatives:
-        """Derivatives that can be added to; those by pairs are in the vector itself."""
-        of_pairs, of_runs, of_known = self.split(vector)
-        return Derivatives(of_pairs, of_runs.astype(float), of_known.astype(float))
+    def derivatives(self, vector: np.ndarray) -> list[np.ndarray]:
+        """Return derivatives to add to; only derivatives by pairs are in the vector itself."""
+        of_pairs, *others = self.split(vector)
+        return [of_pairs, *(part.astype(float) for part in others)]
 
-    def join(self, derivatives: Derivatives, vector: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`derivatives`, into the same vector."""
-        _, of_runs, of_known = self.split(vector)
-        of_runs[:], of_known[:] = derivatives.runs, derivatives.known
+    def join(self, derivatives: list[np.ndarray], vector: np.ndarray) -> np.ndarray:
+        """Write :meth:`derivatives` into the same vector."""
+        for part, derivative in zip(self.split(vector)[1:], derivatives[1:], strict=True):
+            part[:] = derivative
         return vector
 
 
@@ -102,7 +186,7 @@ class LatticeDesign:
         self.lattice, self.features, self.dtype = lattice, features, X.dtype
         self.X = ambiguous(X, lattice)
         keys = keys_of_runs(lattice)
-        self.ends: Ends = end_runs(lattice, keys)
+        self.ends = end_runs(lattice, keys)
         check_number(features.n_weights, "weights")
         self.run = positions(keys, features.runs)
         self.end = positions(self.ends.key, features.runs)
@@ -113,7 +197,7 @@ class LatticeDesign:
     @cached_property
     def first_pair(self) -> np.ndarray:
         """Where the numbers of the pairs of each entry of X are."""
-        sizes = np.diff(self.lattice.candidates.indptr)[np.repeat(*_rows(self.X))]
+        sizes = np.repeat(np.diff(self.lattice.candidates.indptr), np.diff(self.X.indptr))
         return np.append(0, np.cumsum(sizes)).astype(np.int64)
 
     @cached_property
@@ -121,8 +205,12 @@ class LatticeDesign:
         """The weights of the pairs of each entry of X with the candidates of its token."""
         numbers = np.empty(self.first_pair[-1], dtype=np.int32)
         candidates, pairs = self.lattice.candidates, self.features.pairs
+        places = np.arange(self.X.nnz)  # of the entries of X, here by columns
+        columns = sp.csr_array((places, self.X.indices, self.X.indptr), self.X.shape).tocsc()
         number_candidate_pairs(
-            *_columns(self.X),
+            columns.indptr.astype(np.int64),
+            columns.indices.astype(np.int32, copy=False),
+            columns.data.astype(np.int64),
             self.first_pair,
             candidates.indptr,
             candidates.label,
@@ -166,14 +254,19 @@ class LatticeDesign:
         add_pair_weights(*self._entries, of_pairs, state, 0, self.lattice.n_tokens)
         return scores
 
-    def add_gradient(self, derivatives: np.ndarray, out: Derivatives) -> None:
+    def lattice_scores(self, w: np.ndarray) -> LatticeScores:
+        """Return the scores of all runs, as the lattice takes them."""
+        return LatticeScores(self.scores(w), self.lattice.candidates)
+
+    def add_gradient(self, derivatives: np.ndarray, out: list[np.ndarray]) -> None:
         """Add the derivatives by the weights, given the derivatives by the scores of all runs."""
+        of_pairs, of_runs, of_known = out
         label = self.lattice.candidates.label
         state = derivatives[: len(label)]
-        add_run_derivatives(self.run, self.ends.place, self.end, derivatives, out.runs)
-        if len(out.known):
-            out.known[:] += np.bincount(label, state * self.known, minlength=len(out.known))
-        add_pair_derivatives(*self._entries, state, out.pairs, 0, self.lattice.n_tokens)
+        add_run_derivatives(self.run, self.ends.place, self.end, derivatives, of_runs)
+        if len(of_known):
+            of_known += np.bincount(label, state * self.known, minlength=len(of_known))
+        add_pair_derivatives(*self._entries, state, of_pairs, 0, self.lattice.n_tokens)
 
     @cached_property
     def _entries(self) -> tuple[np.ndarray, ...]:
@@ -217,17 +310,3 @@ def ambiguous(X: sp.csr_array, lattice: Lattice) -> sp.csr_array:
     of_entry = np.repeat(kept, lengths)
     indptr = np.append(0, np.cumsum(np.where(kept, lengths, 0)))
     return sp.csr_array((X.data[of_entry], X.indices[of_entry], indptr), X.shape)
-
-
-def _columns(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The entries of X by columns: indptr, tokens, and places in X."""
-    columns = sp.csr_array((np.arange(X.nnz), X.indices, X.indptr), X.shape).tocsc()
-    return (
-        columns.indptr.astype(np.int64),
-        columns.indices.astype(np.int32, copy=False),
-        columns.data.astype(np.int64),
-    )
-
-
-def _rows(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    return np.arange(X.shape[0]), np.diff(X.indptr)

@@ -32,8 +32,14 @@ from ...utils.soundness import Array, Fact, Requirement
 from ..crf.solving import check_supported, solve
 from ..empirical import EmpiricalCRF
 from .candidates import Proposals
-from .design import choose_features
-from .label_runs import end_runs, keys_of_runs, labels_of_key, positions, run_key
+from .design import (
+    choose_features,
+    end_runs,
+    keys_of_runs,
+    labels_of_key,
+    positions,
+    run_key,
+)
 from .problem import LatticeLearning, LatticeProblem
 
 __all__ = ["LatticeCRF"]

@@ -1,23 +1,23 @@
 """The training problem of a lattice."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._kernels.lattice import sums as lattices
-from ..._kernels.sparse.weights import gaussian_penalty
 from ...criteria import Criterion
 from ...linear import Corpus
-from ...structures import LatticeScores
+from ...linear.objective import Objective
 from ...utils.memory import retain_freed_memory
 from .design import Features, LatticeDesign
 
-__all__ = ["LatticeLearning", "LatticeObjective", "LatticeProblem"]
+__all__ = ["LatticeLearning", "LatticeProblem"]
 
-# About the number of scores of the units whose derivatives are computed together.
-PART = 2**16
+# About the number of scores of a shard, which stay in the cache of a processor.
+SHARD = 2**16
 # Random numbers below this decide which attributes are left out.
 LARGEST = 2**16
 
@@ -50,14 +50,15 @@ class LatticeProblem(NamedTuple):
         """The least value of each weight: there are none."""
         return None
 
-    def objective(self) -> "LatticeObjective":
-        """The objective over all sequences."""
-        return LatticeObjective(self)
+    def objective(self) -> Objective:
+        """Return the objective over all sequences."""
+        return Objective(LatticeShards(self).add, sigma=self.sigma)
 
-    def curved_objective(self) -> tuple["LatticeObjective", Callable[..., np.ndarray]]:
-        """The objective over all sequences, and the product of its Hessian at w with a vector."""
-        objective = self.objective()
-        return objective, objective.hessian_product
+    def curved_objective(self) -> tuple[Objective, Callable[..., np.ndarray]]:
+        """Return the objective, and the product of its Hessian at w with a vector."""
+        shards = LatticeShards(self)
+        objective = Objective(shards.add, sigma=self.sigma)
+        return objective, partial(shards.hessian_product, precision=objective.precision)
 
     def start(self) -> np.ndarray:
         """The weights from which training starts: 1 for scores known beforehand, else 0."""
@@ -66,20 +67,8 @@ class LatticeProblem(NamedTuple):
         return x
 
 
-class LatticePart(NamedTuple):
-    """Some of the units, with their labels and weights."""
-
-    design: LatticeDesign
-    y: np.ndarray
-    weight: np.ndarray
-
-    def scores(self, w: np.ndarray) -> Any:
-        """The scores of all runs of these units."""
-        return LatticeScores(self.design.scores(w), self.design.lattice.candidates)
-
-
-class LatticeObjective:
-    """Weighted sum of the losses of all units, plus ``||w||^2 / (2 sigma^2)``.
+class LatticeShards:
+    """Runs of units, whose losses and gradients add up to those of all units.
 
     Parameters
     ----------
@@ -88,53 +77,47 @@ class LatticeObjective:
 
     def __init__(self, problem: LatticeProblem):
         self._features, self._criterion = problem.features, problem.criterion
-        self.precision = problem.sigma**-2.0
         retain_freed_memory()
-        # The scores of a part stay in the cache of a processor.
-        self._parts = list(_parts(problem))
-        self._gradient = np.empty(problem.features.n_weights, dtype=problem.corpus.X.dtype)
+        corpus = problem.corpus
+        lattice: Any = corpus.structure
+        starts = lattice.start[:, lattice.offsets].sum(axis=0)
+        n_shards = -(-int(starts[-1] - starts[0]) // SHARD)
+        cuts = np.searchsorted(starts, np.linspace(starts[0], starts[-1], n_shards + 1))
+        cuts[:1], cuts[-1:] = 0, lattice.n_units
+        self._shards = []
+        for first, last in pairwise(np.unique(cuts).tolist()):
+            tokens = slice(*lattice.offsets[[first, last]].tolist())
+            own = lattice.take(slice(first, last))
+            design = LatticeDesign(corpus.X[tokens], own, problem.features)
+            self._shards.append((design, corpus.y[tokens], corpus.weight[first:last]))
 
-    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective and its gradient, in an array that the next call overwrites."""
-        loss = gaussian_penalty(w, self.precision, self._gradient)
-        total = self._features.derivatives(self._gradient)
-        for part in self._parts:
+    def add(self, w: np.ndarray, gradient: np.ndarray) -> Iterator[float]:
+        """Add to the gradient; yield the loss of each shard."""
+        total = self._features.derivatives(gradient)
+        for design, y, weight in self._shards:
+            scores: Any = design.lattice_scores(w)
             losses, derivatives = self._criterion.value_and_gradient(
-                part.design.lattice, part.scores(w), part.y, part.weight
+                design.lattice, scores, y, weight
             )
             runs: Any = derivatives
-            part.design.add_gradient(runs.runs, total)
-            loss += float(part.weight @ losses)
-        return loss, self._features.join(total, self._gradient)
+            design.add_gradient(runs.runs, total)
+            yield float(weight @ losses)
+        self._features.join(total, gradient)
 
-    def hessian_product(self, w: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """The product of the Hessian at w with a vector.
+    def hessian_product(self, w: np.ndarray, direction: np.ndarray, precision: float) -> np.ndarray:
+        """Return the product of the Hessian at w with a vector.
 
         The criterion must define ``curvature``.
         """
-        product = np.multiply(direction, direction.dtype.type(self.precision))
+        product = np.multiply(direction, direction.dtype.type(precision))
         total = self._features.derivatives(product)
-        for part in self._parts:
-            pullback = self._criterion.curvature(
-                part.design.lattice, part.scores(w), part.y, part.scores(direction)
-            )
-            runs: Any = pullback(part.weight)
-            part.design.add_gradient(runs.runs, total)
+        for design, y, weight in self._shards:
+            scores: Any = design.lattice_scores(w)
+            ahead: Any = design.lattice_scores(direction)
+            pullback = self._criterion.curvature(design.lattice, scores, y, ahead)
+            runs: Any = pullback(weight)
+            design.add_gradient(runs.runs, total)
         return self._features.join(total, product)
-
-
-def _parts(problem: LatticeProblem) -> Iterator[LatticePart]:
-    """Runs of units with about equal numbers of scores."""
-    corpus = problem.corpus
-    lattice: Any = corpus.structure
-    starts = lattice.start[:, lattice.offsets].sum(axis=0)
-    n_parts = -(-int(starts[-1] - starts[0]) // PART)
-    cuts = np.searchsorted(starts, np.linspace(starts[0], starts[-1], n_parts + 1))
-    cuts[:1], cuts[-1:] = 0, lattice.n_units
-    for first, last in pairwise(np.unique(cuts).tolist()):
-        tokens = slice(*lattice.offsets[[first, last]].tolist())
-        design = LatticeDesign(corpus.X[tokens], lattice.take(slice(first, last)), problem.features)
-        yield LatticePart(design, corpus.y[tokens], corpus.weight[first:last])
 
 
 class LatticeLearning:

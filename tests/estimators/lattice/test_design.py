@@ -10,11 +10,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.criteria import LogLoss, MaxMargin
 from sklearn_crcrf.estimators.lattice import problem as problem_module
-from sklearn_crcrf.estimators.lattice.design import LatticeDesign, choose_features
-from sklearn_crcrf.estimators.lattice.label_runs import keys_of_runs, labels_of_key
+from sklearn_crcrf.estimators.lattice.design import (
+    LatticeDesign,
+    choose_features,
+    keys_of_runs,
+    labels_of_key,
+)
 from sklearn_crcrf.estimators.lattice.problem import (
     LatticeLearning,
-    LatticeObjective,
     LatticeProblem,
 )
 from sklearn_crcrf.linear import Corpus
@@ -97,7 +100,7 @@ def test_scores_are_sums_of_weights(order, observed):
 @for_each("order", [1, 2, 3])
 def test_the_gradient_is_a_finite_difference(order, criterion):
     problem = problem_of(order, criterion=criterion)
-    objective, w = LatticeObjective(problem), weights_of(problem)
+    objective, w = problem.objective(), weights_of(problem)
     gradient = objective(w)[1].copy()
     for k in np.random.default_rng(2).permutation(len(w))[:30]:
         ahead, behind = (objective(w + step * np.eye(len(w))[k])[0] for step in (1e-6, -1e-6))
@@ -108,12 +111,12 @@ def test_the_gradient_is_a_finite_difference(order, criterion):
 @for_each("order", [1, 2, 3])
 def test_products_with_the_hessian_are_differences_of_gradients(order, parts):
     problem = problem_of(order)
-    with patch.object(problem_module, "PART", parts):
-        objective = problem.objective()
+    with patch.object(problem_module, "SHARD", parts):
+        objective, hessian_product = problem.curved_objective()
     w, direction = weights_of(problem), weights_of(problem, seed=3)
     step = 1e-6 * direction
     ahead, behind = (objective(w + s * step)[1].copy() for s in (1, -1))
-    product = objective.hessian_product(w, direction)
+    product = hessian_product(w, direction)
     assert_allclose(product, (ahead - behind) / 2e-6, rtol=1e-4, atol=1e-6)
 
 
@@ -122,7 +125,7 @@ def test_the_number_of_parts_changes_nothing_but_rounding(dtype):
     problem = problem_of(2, dtype=dtype)
     w, found = weights_of(problem).astype(dtype), []
     for scores in (1, 60, 10**6):
-        with patch.object(problem_module, "PART", scores):
+        with patch.object(problem_module, "SHARD", scores):
             loss, gradient = problem.objective()(w)
         found.append(np.append(gradient, loss))
     assert_allclose(found[1:], [found[0]] * 2, rtol=1e-5, atol=1e-6)
@@ -131,8 +134,8 @@ def test_the_number_of_parts_changes_nothing_but_rounding(dtype):
 def test_single_precision():
     double, single = problem_of(2), problem_of(2, dtype=np.float32)
     w = weights_of(double)
-    loss, gradient = LatticeObjective(single)(w.astype(np.float32))
-    expected, slope = LatticeObjective(double)(w)
+    loss, gradient = single.objective()(w.astype(np.float32))
+    expected, slope = double.objective()(w)
     assert gradient.dtype == np.float32
     assert_allclose(loss, expected, rtol=1e-5)
     assert_allclose(gradient, slope, rtol=1e-3, atol=1e-4)
@@ -142,7 +145,7 @@ def test_single_precision():
 def test_a_step_of_one_unit_goes_down_its_gradient(order):
     """From equal sums of squares, a tiny step is the gradient up to a factor."""
     problem = problem_of(order, sigma=np.inf)
-    objective, learning = LatticeObjective(problem), LatticeLearning(problem)
+    objective, learning = problem.objective(), LatticeLearning(problem)
     w = weights_of(problem)
     for unit in (0, 2, 4):
         table = learning.start(w)
@@ -153,7 +156,7 @@ def test_a_step_of_one_unit_goes_down_its_gradient(order):
                 weight=np.where(np.arange(len(LENGTHS)) == unit, problem.corpus.weight, 0.0)
             )
         )
-        expected, gradient = LatticeObjective(alone)(w)
+        expected, gradient = alone.objective()(w)
         assert_allclose(loss, expected)
         assert_allclose(w - table[:, 0], gradient, atol=2e-3)
     assert objective(w)[0] > 0
