@@ -24,8 +24,8 @@ from ...training import nested_fits
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Array, Fact, Requirement, below, indices, labels
 from ..crf import CRF
-from .column_sums import LabelledTokens
 from .conjunctions import selected
+from .gains import LabelledTokens
 from .retraining import SET, Retraining, beside
 from .rounds import Induction, Rule, round_sizes
 

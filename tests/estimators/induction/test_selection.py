@@ -4,8 +4,7 @@ import numpy as np
 
 from sklearn_crcrf.estimators.induction.conjunctions import Conjunctions
 from sklearn_crcrf.estimators.induction.gains import Sums
-from sklearn_crcrf.estimators.induction.rounds import round_sizes
-from sklearn_crcrf.estimators.induction.selection import Scored, best
+from sklearn_crcrf.estimators.induction.rounds import Scored, best, round_sizes
 
 PAIR = Conjunctions(2, np.array([0], np.int32), np.array([1], np.int32))
 
