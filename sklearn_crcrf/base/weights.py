@@ -47,12 +47,15 @@ class NamedWeights(NamedTuple):
     classes : ndarray of shape (n_labels,)
     weights : Weights
         With ``state`` as a matrix.
+    own : optional
+        Weights that only models of its class have.
     """
 
     names: np.ndarray
     edge_names: np.ndarray
     classes: np.ndarray
     weights: Weights
+    own: Any = None
 
     def without_column(self, column: str) -> "NamedWeights":
         """The same weights, with ``column=`` removed from the names of attributes."""

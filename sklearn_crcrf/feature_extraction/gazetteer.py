@@ -1,86 +1,17 @@
 """Phrases of lists, marked where they occur."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 
 import numpy as np
 
+from ..data.phrases import Phrases, following_tokens
 from ..data.ragged import SequenceArray, joined_ranges
 from ..data.symbols import SymbolTable
-from ..data.vocabulary import Vocabulary
 from ..utils.names import check_several, shown
 from ..utils.replaced_parts import check_fitted
-from ..utils.soundness import Array, Fact, Requirement, below, indices
+from ..utils.soundness import Requirement, below
 from ._base import SymbolTransformer
 from .word_column import HasWordColumn, column_number
-
-
-class Phrases:
-    """A set of phrases, as a tree of their tokens.
-
-    Parameters
-    ----------
-    phrases : list of sequences of str
-    """
-
-    def __init__(self, phrases: list[Sequence[str]]):
-        self.vocabulary = Vocabulary()
-        tokens = self.vocabulary.add([*chain.from_iterable(phrases)]).astype(np.int64)
-        lengths = np.fromiter(map(len, phrases), np.int64, len(phrases))
-        place = np.cumsum(lengths) - lengths
-        node = np.zeros(len(phrases), dtype=np.int64)
-        # Every level has a key for each pair of a node of the previous level and the next token,
-        # and whether a phrase ends there.
-        self.levels: list[tuple[np.ndarray, np.ndarray]] = []
-        while len(lengths) and lengths.max() > len(self.levels):
-            going_on = lengths > len(self.levels)
-            lengths, place, node = lengths[going_on], place[going_on], node[going_on]
-            keys, node = np.unique(self._keys(node, tokens[place]), return_inverse=True)
-            is_end = np.zeros(len(keys), dtype=bool)
-            is_end[node[lengths == len(self.levels) + 1]] = True
-            self.levels.append((keys, is_end))
-            place = place + 1
-
-    def requirements(self) -> Iterator[Requirement]:
-        """Requirements of a set of phrases."""
-        yield Fact("vocabulary", isinstance(self.vocabulary, Vocabulary), "must be a Vocabulary")
-        n_nodes = 1
-        for depth, (keys, is_end) in enumerate(self.levels):
-            yield indices(f"levels[{depth}]", keys, (len(keys),), n_nodes * len(self.vocabulary))
-            yield Fact(f"levels[{depth}]", len(keys) > 0, "must not be empty")
-            yield Array(f"levels[{depth}]", is_end, (len(keys),), kind="b")
-            n_nodes = len(keys)
-
-    def longest(self, tokens: np.ndarray, following: np.ndarray) -> np.ndarray:
-        """The length of the longest phrase that begins at each token, 0 if none does.
-
-        Parameters
-        ----------
-        tokens : ndarray of shape (n_tokens,)
-            Ids of the tokens in ``vocabulary``, -1 for unknown ones.
-        following : ndarray of shape (n_tokens,)
-            Number of tokens that follow each token in its sequence.
-
-        Returns
-        -------
-        ndarray of int64 of shape (n_tokens,)
-        """
-        longest = np.zeros(len(tokens), dtype=np.int64)
-        start = np.flatnonzero(tokens >= 0)
-        node = np.zeros(len(start), dtype=np.int64)
-        for depth, (keys, is_end) in enumerate(self.levels):
-            token = tokens[start + depth]
-            wanted = self._keys(node, token)
-            node = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found = (keys[node] == wanted) & (token >= 0)
-            start, node = start[found], node[found]
-            longest[start[is_end[node]]] = depth + 1
-            inside = following[start] > depth
-            start, node = start[inside], node[inside]
-        return longest
-
-    def _keys(self, node: np.ndarray, token: np.ndarray) -> np.ndarray:
-        return node * len(self.vocabulary) + token
 
 
 def leftmost(lengths: np.ndarray) -> np.ndarray:
@@ -183,7 +114,7 @@ class Gazetteer(HasWordColumn, SymbolTransformer):
         for name, phrases in self.phrases_.items():
             yield from below(f"phrases_[{name!r}]", phrases.requirements())
 
-    def _read(self, name: str, phrases: Iterable[str | Sequence[str]]) -> list[Sequence[str]]:
+    def _read(self, name: str, phrases: Iterable[str | Sequence[str]]) -> list[tuple[str, ...]]:
         """The phrases of a list, each as a list of tokens."""
         check_several(phrases, f"lists[{name!r}]")
         read = []
@@ -194,7 +125,7 @@ class Gazetteer(HasWordColumn, SymbolTransformer):
         for phrase in read:
             if not all(isinstance(token, str) for token in phrase):
                 raise ValueError(f"lists[{name!r}]: the tokens of {shown(phrase)} must be str")
-        return [[self._folded(token) for token in phrase] for phrase in read]
+        return [tuple(self._folded(token) for token in phrase) for phrase in read if phrase]
 
     def _folded(self, token: str) -> str:
         return token.casefold() if self.ignore_case else token
@@ -203,12 +134,13 @@ class Gazetteer(HasWordColumn, SymbolTransformer):
         check_fitted(self)
         j = self._place_of_column(table, lengths)
         symbols = [self._folded(symbol) for symbol in table.categories[j]]
-        ends = np.repeat(np.cumsum(lengths), lengths)
-        following = ends - 1 - np.arange(len(ends))
+        following = following_tokens(np.append(0, np.cumsum(lengths)))
         codes = np.full((len(table), len(self.phrases_)), -1, dtype=np.int32, order="F")
         for marked, phrases in zip(codes.T, self.phrases_.values(), strict=True):
-            numbers = np.append(phrases.vocabulary.lookup(symbols), np.int32(-1))
-            longest = phrases.longest(numbers[table.codes[:, j]], following)
+            tokens = phrases.numbered(symbols, table.codes[:, j])
+            start, length, _ = phrases.find(tokens, following)
+            longest = np.zeros(len(tokens), dtype=np.int64)
+            longest[start] = length  # as they are found in the order of their lengths
             starts = leftmost(longest)
             marked[joined_ranges(starts, longest[starts])] = 1
             marked[starts] = 0

@@ -21,7 +21,7 @@ from ...structures import Scores, SemiMarkovChain, Structure, structure_of
 from ...utils.soundness import Array, Fact, Requirement
 from ..crf import CRF
 from .segmented import SegmentedArray
-from .terms import KnownWeights, Length, SegmentWeights, SpanFeature, segment_scores
+from .terms import Length, SegmentWeights, SpanFeature, segment_scores
 
 __all__ = ["SemiMarkovCRF"]
 
@@ -275,11 +275,11 @@ class SemiMarkovCRF(CRF):
         if known is None:
             return None
         names = self.segment_types_, self.segment_feature_names_
-        return KnownWeights.of(known, SegmentWeights(*names, self.length_, self.segment_coef_))
+        return known._replace(own=SegmentWeights(*names, self.length_, self.segment_coef_))
 
-    def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
-        self._before = known and known.segments
-        super()._fit(X, y, sample_weight, known, classes, is_part, progress)
+    def _matching(self, known: NamedWeights | None) -> Weights | None:
+        self._before = known and known.own
+        return super()._matching(known)
 
     def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
         super()._set_weights(problem, x)

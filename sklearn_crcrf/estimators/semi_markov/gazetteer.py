@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_scalar
 
+from ...data.phrases import Phrases, following_tokens
 from ...data.ragged import SequenceArray
 from ...data.sequences import as_sequences
 from ...data.symbols import SymbolTable, symbolize
@@ -17,11 +18,9 @@ from ...utils.names import check_several
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Fact, Requirement, below
 from ...utils.unpacking import read_text
-from ._base import SpanTransformer
 from .segmented import SegmentedArray
-from .similarity import SIMILARITIES, Function, Text, by_function
-from .span_symbols import SpanSymbols
-from .span_table import Entries, following_tokens, segmented
+from .similarity import SIMILARITIES, Function, Similarity, Text
+from .span_table import Entries, SpanTransformer, segmented
 
 __all__ = ["SegmentGazetteer"]
 
@@ -67,7 +66,7 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
     ----------
     column_ : str or None
         The column that holds the token; None if that is not known, as X was None or strings.
-    phrases_ : list of SpanSymbols
+    phrases_ : list of Phrases
         The phrases of each list.
 
     References
@@ -230,7 +229,7 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
     def _read_lists(self) -> None:
         self._check_parameters()
         self.phrases_ = [
-            SpanSymbols(sorted({phrase for phrase in self._read(name, phrases) if phrase}))
+            Phrases(sorted({phrase for phrase in self._read(name, phrases) if phrase}))
             for name, phrases in self.lists.items()
         ]
 
@@ -248,12 +247,10 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
             yield tuple(self._folded(token) for token in tokens)
 
     def _similar(
-        self, phrases: SpanSymbols, text: Text, start: np.ndarray, length: np.ndarray
+        self, phrases: Phrases, text: Text, start: np.ndarray, length: np.ndarray
     ) -> Entries:
         """The bins of the spans that are no phrases."""
-        similarity = self.similarity
-        make = SIMILARITIES[similarity] if isinstance(similarity, str) else by_function(similarity)
-        known = make(phrases, self.max_phrases)
+        known = Similarity(phrases, self.max_phrases, self.similarity)
         longest, edges = self.max_length + 1, np.asarray(self.bins, dtype=float)
         is_phrase = np.sort(start * longest + length)
         found = []
@@ -297,5 +294,5 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
         n_lists, n_read = len(self.lists), len(self.phrases_)
         yield Fact("phrases_", n_lists == n_read, "must be as many as the lists")
         for i, phrases in enumerate(self.phrases_):
-            yield Fact(f"phrases_[{i}]", isinstance(phrases, SpanSymbols), "must be SpanSymbols")
+            yield Fact(f"phrases_[{i}]", isinstance(phrases, Phrases), "must be Phrases")
             yield from below(f"phrases_[{i}]", phrases.requirements())

@@ -1,16 +1,18 @@
-"""Features of spans, collected one by one or many at a time, as the spans of a SegmentedArray."""
+"""Features of spans, as the spans of a SegmentedArray, and the base of what makes them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from ...data.ragged import SequenceArray
 from ...structures import Spans
+from ...utils.soundness import Sound
 from .segmented import SegmentedArray
 
-__all__ = ["Entries", "following_tokens", "joined", "segmented"]
+__all__ = ["Entries", "SpanTransformer", "segmented"]
 
 
 class Entries(NamedTuple):
@@ -45,12 +47,6 @@ class Entries(NamedTuple):
         start = np.asarray(start, dtype=np.int64)
         length = np.broadcast_to(np.asarray(length, dtype=np.int64), start.shape)
         return cls(start, length, np.asarray(column, dtype=np.int64), np.ones(len(start)))
-
-
-def following_tokens(offsets: np.ndarray) -> np.ndarray:
-    """The number of tokens after each token in its sequence."""
-    lengths = np.diff(offsets)
-    return np.repeat(offsets[1:], lengths) - 1 - np.arange(offsets[-1])
 
 
 def segmented(
@@ -88,17 +84,12 @@ def segmented(
     return SegmentedArray(X.data, X.offsets, spans, names)
 
 
-def joined(X: SequenceArray, parts: Sequence[SegmentedArray]) -> SegmentedArray:
-    """Sequences with the features of the spans of several arrays of the same sequences."""
-    entries, names, n_before = [], [], 0
-    for part in parts:
-        spans = part.spans
-        n_features = np.diff(spans.features.indptr)
-        span = np.repeat(np.arange(len(spans.length)), n_features)
-        length = spans.length[span].astype(np.int64)
-        start = spans.last_tokens()[span] - length + 1
-        column = spans.features.indices + n_before
-        entries.append(Entries(start, length, column, spans.features.data))
-        names += part.names.tolist()
-        n_before += len(part.names)
-    return segmented(X, entries, names)
+class SpanTransformer(Sound, TransformerMixin, BaseEstimator):
+    """A transformer of sequences of strings or feature dicts."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        return tags

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...linear import NamedWeights, Term, Weights
+from ...linear import Term, Weights
 from ...structures import ScoreGradient, Scores, SegmentLayout
 
-__all__ = ["KnownWeights", "Length", "SegmentWeights", "SpanFeature", "segment_scores"]
+__all__ = ["Length", "SegmentWeights", "SpanFeature", "segment_scores"]
 
 
 class SegmentWeights(NamedTuple):
@@ -57,19 +57,6 @@ class SegmentWeights(NamedTuple):
         _, at, of = np.intersect1d(names, self.names, return_indices=True)
         features[np.ix_(at, new)] = self.features[np.ix_(of, old)]
         return length, features
-
-
-class KnownWeights(NamedWeights):
-    """Named weights of a chain, and the weights of segments."""
-
-    segments: SegmentWeights
-
-    @classmethod
-    def of(cls, known: NamedWeights, segments: SegmentWeights) -> "KnownWeights":
-        """From both parts."""
-        weights = cls(*known)
-        weights.segments = segments
-        return weights
 
 
 class _OfSegments(Term):

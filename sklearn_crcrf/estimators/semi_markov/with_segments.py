@@ -10,9 +10,8 @@ from ...data.ragged import SequenceArray
 from ...data.sequences import as_sequences
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Fact, Requirement
-from ._base import SpanTransformer
 from .segmented import SegmentedArray
-from .span_table import joined
+from .span_table import Entries, SpanTransformer, segmented
 
 __all__ = ["WithSegments"]
 
@@ -135,10 +134,20 @@ class WithSegments(SpanTransformer):
 
 
 def _joined(tokens: Any, parts: Sequence[Any]) -> SegmentedArray:
-    sequences: SequenceArray = as_sequences(tokens).X
+    """Return sequences with the features of the spans of several arrays of the same sequences."""
+    X: SequenceArray = as_sequences(tokens).X
+    entries: list[Entries] = []
+    names: list[str] = []
     for i, part in enumerate(parts):
         if not isinstance(part, SegmentedArray):
             raise ValueError(f"segments[{i}] must return a SegmentedArray, got {type(part)}")
-        if not np.array_equal(part.offsets, sequences.offsets):
+        if not np.array_equal(part.offsets, X.offsets):
             raise ValueError("tokens and segments must keep the number of tokens of each sequence")
-    return joined(sequences, parts)
+        spans = part.spans
+        span = np.repeat(np.arange(len(spans.length)), np.diff(spans.features.indptr))
+        length = spans.length[span].astype(np.int64)
+        start = spans.last_tokens()[span] - length + 1
+        column = spans.features.indices + len(names)
+        entries.append(Entries(start, length, column, spans.features.data))
+        names += part.names.tolist()
+    return segmented(X, entries, names)

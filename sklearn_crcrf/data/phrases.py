@@ -1,4 +1,4 @@
-"""Symbols of whole spans that were seen in training, found at all places of a text at once."""
+"""Phrases: runs of symbols that are found at all places of a text at once."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,13 +6,13 @@ from itertools import chain
 
 import numpy as np
 
-from ...data.vocabulary import Vocabulary
-from ...utils.soundness import Fact, Requirement, indices
+from ..utils.soundness import Fact, Requirement, indices
+from .vocabulary import Vocabulary
 
-__all__ = ["SpanSymbols"]
+__all__ = ["Phrases", "following_tokens"]
 
 
-class SpanSymbols:
+class Phrases:
     """Runs of symbols, each with a number, as a tree of their symbols.
 
     Parameters
@@ -23,8 +23,8 @@ class SpanSymbols:
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.estimators.semi_markov.span_symbols import SpanSymbols
-    >>> symbols = SpanSymbols([("new", "york"), ("york",)])
+    >>> from sklearn_crcrf.data.phrases import Phrases
+    >>> symbols = Phrases([("new", "york"), ("york",)])
     >>> text = symbols.numbered(["in", "new", "york"], np.arange(3))
     >>> symbols.find(text, np.array([2, 1, 0]))
     (array([2, 1]), array([1, 2]), array([1, 0]))
@@ -49,7 +49,7 @@ class SpanSymbols:
             place, run, node = place[~ends] + 1, run[~ends], node[~ends]
 
     @classmethod
-    def frequent(cls, runs: Sequence[tuple[str, ...]], min_freq: int) -> "SpanSymbols":
+    def frequent(cls, runs: Sequence[tuple[str, ...]], min_freq: int) -> "Phrases":
         """The different runs that occur at least ``min_freq`` times, in sorted order."""
         counts = Counter(runs)
         return cls(sorted(run for run, n in counts.items() if n >= min_freq and run))
@@ -147,3 +147,9 @@ class SpanSymbols:
         node = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = (keys[node] == wanted) & (token >= 0)
         return start[found], node[found], ending[node[found]]
+
+
+def following_tokens(offsets: np.ndarray) -> np.ndarray:
+    """Return the number of tokens after each token in its sequence."""
+    lengths = np.diff(offsets)
+    return np.repeat(offsets[1:], lengths) - 1 - np.arange(offsets[-1])
