@@ -30,13 +30,12 @@ SHARED: dict[str, list] = {
 }
 
 
-def shared(names: str) -> dict[str, list]:
-    """Return constraints of parameters, as scikit-learn's ``_parameter_constraints`` has them.
+def shared(*names: str) -> dict[str, list]:
+    """The constraints of some parameters, as scikit-learn's ``_parameter_constraints`` has them.
 
     Parameters
     ----------
-    names : str
-        Separated by spaces.
+    *names : str
 
     Returns
     -------
@@ -45,7 +44,7 @@ def shared(names: str) -> dict[str, list]:
     Examples
     --------
     >>> from sklearn_crcrf.base.parameters import shared
-    >>> shared("boundaries n_jobs")
+    >>> shared("boundaries", "n_jobs")
     {'boundaries': ['boolean'], 'n_jobs': [<class 'numbers.Integral'>, None]}
     """
-    return {name: SHARED[name] for name in names.split()}
+    return {name: SHARED[name] for name in names}

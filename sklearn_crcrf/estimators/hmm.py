@@ -151,7 +151,7 @@ class HMM(CountingClassifier):
     _parameter_constraints: dict = {
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
-        **shared("binning sample_unit n_jobs"),
+        **shared("binning", "sample_unit", "n_jobs"),
     }
 
     def __init__(

@@ -164,8 +164,15 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         **shared(
-            "constraints warm_start class_weight validation_fraction n_iter_no_change "
-            "sample_unit n_jobs random_state verbose"
+            "constraints",
+            "warm_start",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
         ),
     }
 

@@ -31,7 +31,7 @@ class HeldOutChoice(MetaSequenceClassifier):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"])],
         "cv": ["cv_object"],
-        **shared("sample_unit n_jobs"),
+        **shared("sample_unit", "n_jobs"),
     }
 
     @abstractmethod

@@ -156,9 +156,21 @@ default="log_loss"
         ],
         "decoding": [StrOptions({"auto", *DECODERS})],
         **shared(
-            "sigma min_freq boundaries edge_columns constraints tol warm_start class_weight "
-            "validation_fraction n_iter_no_change dtype sample_unit n_jobs random_state "
-            "verbose"
+            "sigma",
+            "min_freq",
+            "boundaries",
+            "edge_columns",
+            "constraints",
+            "tol",
+            "warm_start",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
         ),
     }
 

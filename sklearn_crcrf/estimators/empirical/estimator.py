@@ -211,7 +211,7 @@ class EmpiricalCRF(EmpiricalTraining):
         "segments": [StrOptions({"counted"}), None],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "observation": [str, None],
-        **shared("sigma binning sample_unit n_jobs"),
+        **shared("sigma", "binning", "sample_unit", "n_jobs"),
     }
 
     def __init__(

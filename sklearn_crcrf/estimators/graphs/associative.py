@@ -94,7 +94,9 @@ class AssociativeMarkovNetwork(GraphCRF):
     _parameter_constraints: dict = {
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        **shared("sigma min_freq tol dtype sample_unit n_jobs verbose warm_start"),
+        **shared(
+            "sigma", "min_freq", "tol", "dtype", "sample_unit", "n_jobs", "verbose", "warm_start"
+        ),
     }
 
     def __init__(

@@ -171,7 +171,17 @@ default="pseudo_likelihood"
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "init": [StrOptions({"zeros", "log_loss"}), Weights],
         "decoding": [StrOptions({"auto", *DECODERS})],
-        **shared("sigma min_freq tol dtype sample_unit n_jobs random_state verbose warm_start"),
+        **shared(
+            "sigma",
+            "min_freq",
+            "tol",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+            "warm_start",
+        ),
     }
 
     def __init__(

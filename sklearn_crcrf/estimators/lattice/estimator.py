@@ -187,7 +187,16 @@ default="adagrad"
         "solver": [StrOptions({"adagrad", *SOLVERS})],
         "max_iter": [Interval(Integral, 0, None, closed="left"), None],
         "decoding": [StrOptions(set(DECODERS))],
-        **shared("sigma min_freq tol dtype sample_unit n_jobs random_state verbose"),
+        **shared(
+            "sigma",
+            "min_freq",
+            "tol",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
     }
 
     def __init__(

@@ -140,8 +140,17 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         "solver": [StrOptions(set(SOLVERS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         **shared(
-            "tol min_freq boundaries edge_columns constraints class_weight dtype sample_unit "
-            "n_jobs random_state verbose"
+            "tol",
+            "min_freq",
+            "boundaries",
+            "edge_columns",
+            "constraints",
+            "class_weight",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
         ),
     }
 

@@ -131,7 +131,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         "estimators": [list],
         "weights": ["array-like", None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        **shared("sample_unit n_jobs random_state verbose"),
+        **shared("sample_unit", "n_jobs", "random_state", "verbose"),
     }
 
     def __init__(

@@ -64,7 +64,7 @@ class MergedLabels(MetaSequenceClassifier):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"])],
         "labels": ["array-like", set, frozenset],
-        **shared("sample_unit n_jobs"),
+        **shared("sample_unit", "n_jobs"),
     }
 
     def __init__(self, estimator, labels, *, sample_unit="sequence", n_jobs=None):

@@ -128,7 +128,17 @@ default="balanced"
         "code_size": [Interval(Integral, 1, None, closed="left")],
         "decoding": [StrOptions(set(DECODINGS))],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        **shared("sigma min_freq tol class_weight dtype sample_unit n_jobs random_state verbose"),
+        **shared(
+            "sigma",
+            "min_freq",
+            "tol",
+            "class_weight",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
     }
 
     # How the bits are found whose nearest codes are the labels; None for the product.

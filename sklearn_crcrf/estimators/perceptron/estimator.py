@@ -37,9 +37,19 @@ __all__ = ["StructuredPerceptron"]
 ONLINE_CONSTRAINTS: dict = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     **shared(
-        "min_freq boundaries edge_columns constraints warm_start class_weight "
-        "validation_fraction n_iter_no_change dtype sample_unit n_jobs random_state "
-        "verbose"
+        "min_freq",
+        "boundaries",
+        "edge_columns",
+        "constraints",
+        "warm_start",
+        "class_weight",
+        "validation_fraction",
+        "n_iter_no_change",
+        "dtype",
+        "sample_unit",
+        "n_jobs",
+        "random_state",
+        "verbose",
     ),
 }
 

@@ -145,8 +145,20 @@ class SemiMarkovCRF(CRF):
         "max_length": [Interval(Integral, 1, None, closed="left")],
         "scheme": [str],
         **shared(
-            "sigma min_freq boundaries constraints tol class_weight validation_fraction "
-            "n_iter_no_change dtype sample_unit n_jobs random_state warm_start verbose"
+            "sigma",
+            "min_freq",
+            "boundaries",
+            "constraints",
+            "tol",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "warm_start",
+            "verbose",
         ),
     }
 

@@ -141,7 +141,7 @@ class SeparateCRF(BaseSequenceClassifier):
         "symmetric": [StrOptions({"fit"}), "boolean"],
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
-        **shared("sigma sample_unit n_jobs random_state"),
+        **shared("sigma", "sample_unit", "n_jobs", "random_state"),
     }
 
     def __init__(
