@@ -1,8 +1,13 @@
 """What parameters and attributes mean in every estimator that has them."""
 
+from typing import Any, TypeVar
+
 from ..utils.docstrings import entries_of, filling
+from .parameters import SHARED
 
 __all__ = ["documented"]
+
+Estimator = TypeVar("Estimator", bound=Any)
 
 PARAMETERS = entries_of("""
     sigma : float, default=1.0
@@ -115,5 +120,22 @@ ARGUMENTS = entries_of("""
         labels of the path with the highest score that satisfies all, found by integer programming.
     """)
 
-documented = filling({**PARAMETERS, **ATTRIBUTES, **ARGUMENTS})
-"""A decorator of estimators: ``{sigma}`` at the beginning of a line stands for its entry."""
+fill = filling({**PARAMETERS, **ATTRIBUTES, **ARGUMENTS})
+
+
+def documented(kind: type[Estimator]) -> type[Estimator]:
+    """Give a class of estimators what it shares with others.
+
+    ``{sigma}`` at the beginning of a line of a docstring stands for its entry here, and the
+    constraints of shared parameters are added to ``_parameter_constraints``.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> HMM._parameter_constraints["n_jobs"]
+    [<class 'numbers.Integral'>, None]
+    """
+    if hasattr(kind, "_parameter_constraints"):
+        known = SHARED | kind._parameter_constraints
+        kind._parameter_constraints = {name: known[name] for name in kind._get_param_names()}
+    return fill(kind)

@@ -8,15 +8,19 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 
 from ..labels.constraints.constraints import Constraints
 
-__all__ = ["shared"]
+__all__ = ["SHARED"]
 
 SHARED: dict[str, list] = {
     "binning": [HasMethods(["fit", "transform"]), None],
     "boundaries": ["boolean"],
+    "c1": [Interval(Real, 0, None, closed="left")],
     "class_weight": [None, StrOptions({"balanced"}), dict],
     "constraints": [None, str, Mapping, "array-like", Constraints],
+    "cv": ["cv_object"],
     "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
     "edge_columns": [Collection],
+    "estimator": [HasMethods(["fit"])],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
     "min_freq": [Interval(Integral, 1, None, closed="left")],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Integral, None],
@@ -28,23 +32,4 @@ SHARED: dict[str, list] = {
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
 }
-
-
-def shared(*names: str) -> dict[str, list]:
-    """The constraints of some parameters, as scikit-learn's ``_parameter_constraints`` has them.
-
-    Parameters
-    ----------
-    *names : str
-
-    Returns
-    -------
-    dict
-
-    Examples
-    --------
-    >>> from sklearn_crcrf.base.parameters import shared
-    >>> shared("boundaries", "n_jobs")
-    {'boundaries': ['boolean'], 'n_jobs': [<class 'numbers.Integral'>, None]}
-    """
-    return {name: SHARED[name] for name in names}
+"""The constraints of parameters that an estimator need not give in ``_parameter_constraints``."""

@@ -12,7 +12,6 @@ from sklearn.utils._param_validation import Interval
 from ..base.batches import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
 from ..base.docstrings import documented
-from ..base.parameters import shared
 from ..base.weights import NamedWeights, Weights
 from ..counts.classifier import CountingClassifier
 from ..counts.counts import BOUNDARY, Counts, Template
@@ -151,7 +150,6 @@ class HMM(CountingClassifier):
     _parameter_constraints: dict = {
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
-        **shared("binning", "sample_unit", "n_jobs"),
     }
 
     def __init__(

@@ -126,9 +126,7 @@ default="auto"
     """
 
     _parameter_constraints: dict = {
-        **{
-            name: kinds for name, kinds in CRF._parameter_constraints.items() if name != "criterion"
-        },
+        **CRF._parameter_constraints,
         # The local log loss does not tell its curvature.
         "solver": [StrOptions({"auto", *SOLVERS} - {"newton-cg"})],
     }

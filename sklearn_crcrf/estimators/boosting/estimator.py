@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...base.sample_weight import label_weights, sequence_weights
 from ...data.ragged import SequenceArray
 from ...labels.constraints.constraints import as_constraints, forbidden_scores
@@ -151,7 +150,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
 
     _parameter_constraints: dict = {
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, MOST, closed="both"), None],
         "max_depth": [Interval(Integral, 1, MOST, closed="both"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
@@ -163,17 +161,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         ],
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
-        **shared(
-            "constraints",
-            "warm_start",
-            "class_weight",
-            "validation_fraction",
-            "n_iter_no_change",
-            "sample_unit",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        ),
     }
 
     def __init__(

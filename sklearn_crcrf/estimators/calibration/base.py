@@ -9,7 +9,6 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods
 
 from ...base.batches import Batch
-from ...base.parameters import shared
 from ...base.unwrap import steps_of
 from ...data.ragged import SequenceArray
 from ...structures import Scores, Structure, structure_of
@@ -31,7 +30,6 @@ class HeldOutChoice(MetaSequenceClassifier):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"])],
         "cv": ["cv_object"],
-        **shared("sample_unit", "n_jobs"),
     }
 
     @abstractmethod

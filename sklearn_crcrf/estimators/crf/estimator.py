@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection
 from copy import copy
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
 from ...linear import Corpus, NamedWeights, Weights, numbered
@@ -144,10 +142,8 @@ default="log_loss"
 
     _parameter_constraints: dict = {
         "criterion": [StrOptions(set(CRITERIA)), callable],
-        "c1": [Interval(Real, 0, None, closed="left")],
         "features": [StrOptions(set(FEATURES)), callable],
         "solver": [StrOptions({"auto", *SOLVERS})],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
         "init": [
             StrOptions({"auto", *STARTS}),
             LinearClassifier,
@@ -155,23 +151,6 @@ default="log_loss"
             Weights,
         ],
         "decoding": [StrOptions({"auto", *DECODERS})],
-        **shared(
-            "sigma",
-            "min_freq",
-            "boundaries",
-            "edge_columns",
-            "constraints",
-            "tol",
-            "warm_start",
-            "class_weight",
-            "validation_fraction",
-            "n_iter_no_change",
-            "dtype",
-            "sample_unit",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        ),
     }
 
     def __init__(

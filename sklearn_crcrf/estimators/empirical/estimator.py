@@ -14,7 +14,6 @@ from ...base.batch_values import raise_if_impossible, raise_if_not_finite, token
 from ...base.batches import Batch
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...counts.links import edge_types
 from ...data.ragged import SequenceArray
 from ...feature_extraction.tagger_steps import tagger_steps
@@ -211,7 +210,6 @@ class EmpiricalCRF(EmpiricalTraining):
         "segments": [StrOptions({"counted"}), None],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "observation": [str, None],
-        **shared("sigma", "binning", "sample_unit", "n_jobs"),
     }
 
     def __init__(

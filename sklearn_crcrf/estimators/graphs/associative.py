@@ -1,12 +1,10 @@
 """AssociativeMarkovNetwork: linked nodes tend to have equal labels, trained for a margin."""
 
-from numbers import Integral
 from typing import Any
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...criteria import MaxMargin
 from ...structures.inference import INFERENCE, Inference
 from .estimator import GraphCRF
@@ -93,10 +91,6 @@ class AssociativeMarkovNetwork(GraphCRF):
 
     _parameter_constraints: dict = {
         "inference": [StrOptions(set(INFERENCE)), Inference],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        **shared(
-            "sigma", "min_freq", "tol", "dtype", "sample_unit", "n_jobs", "verbose", "warm_start"
-        ),
     }
 
     def __init__(

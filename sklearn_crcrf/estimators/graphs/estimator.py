@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from copy import copy
-from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ...base.batches import Batch
@@ -16,7 +15,6 @@ from ...base.contributions import (
     transition_contributions,
 )
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...criteria import CRITERIA
 from ...data.graphs import GraphArray
 from ...data.layout import Sequences
@@ -168,20 +166,8 @@ default="pseudo_likelihood"
         "associative": ["boolean"],
         "features": CRF._parameter_constraints["features"],
         "solver": [StrOptions({"auto", *SOLVERS})],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
         "init": [StrOptions({"zeros", "log_loss"}), Weights],
         "decoding": [StrOptions({"auto", *DECODERS})],
-        **shared(
-            "sigma",
-            "min_freq",
-            "tol",
-            "dtype",
-            "sample_unit",
-            "n_jobs",
-            "random_state",
-            "verbose",
-            "warm_start",
-        ),
     }
 
     def __init__(

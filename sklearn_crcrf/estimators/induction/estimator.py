@@ -13,7 +13,6 @@ from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...base.sample_weight import label_weights, sequence_weights
 from ...data.ragged import SequenceArray
 from ...labels.partial import encode_partial_labels
@@ -136,7 +135,6 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         "max_features": [Interval(Integral, 1, None, closed="left")],
         "max_proba": [Interval(Real, 0, 1, closed="both")],
         "round_iter": [Interval(Integral, 1, None, closed="left")],
-        **shared("verbose"),
     }
 
     def __init__(

@@ -16,7 +16,6 @@ from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions, attribute_contributions
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...base.sample_weight import sequence_weights
 from ...criteria import LogLoss, as_criterion
 from ...data.ragged import SequenceArray
@@ -187,16 +186,6 @@ default="adagrad"
         "solver": [StrOptions({"adagrad", *SOLVERS})],
         "max_iter": [Interval(Integral, 0, None, closed="left"), None],
         "decoding": [StrOptions(set(DECODERS))],
-        **shared(
-            "sigma",
-            "min_freq",
-            "tol",
-            "dtype",
-            "sample_unit",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        ),
     }
 
     def __init__(

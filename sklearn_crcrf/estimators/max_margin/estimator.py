@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...labels.constraints.constraints import forbidden_scores
 from ...linear import Coefficients, Examples
 from ...linear.classifier import LinearChainClassifier
@@ -139,19 +138,6 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         "C": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions(set(SOLVERS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        **shared(
-            "tol",
-            "min_freq",
-            "boundaries",
-            "edge_columns",
-            "constraints",
-            "class_weight",
-            "dtype",
-            "sample_unit",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        ),
     }
 
     def __init__(

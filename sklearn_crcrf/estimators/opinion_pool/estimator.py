@@ -16,7 +16,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from ...base.batches import Batch, batches_of
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...base.sample_weight import token_weights
 from ...base.unwrap import steps_of
 from ...data.layout import Sequences
@@ -131,7 +130,6 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         "estimators": [list],
         "weights": ["array-like", None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        **shared("sample_unit", "n_jobs", "random_state", "verbose"),
     }
 
     def __init__(

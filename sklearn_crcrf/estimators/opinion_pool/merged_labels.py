@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import HasMethods
 
 from ...base.batches import Batch
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...base.unwrap import steps_of
 from ...data.ragged import SequenceArray
 from ...labels.encoding import encode_labels
@@ -64,7 +63,6 @@ class MergedLabels(MetaSequenceClassifier):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"])],
         "labels": ["array-like", set, frozenset],
-        **shared("sample_unit", "n_jobs"),
     }
 
     def __init__(self, estimator, labels, *, sample_unit="sequence", n_jobs=None):

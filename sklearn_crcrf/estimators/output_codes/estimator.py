@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.batches import Batch
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...linear import Corpus, state_scores
 from ...linear.classifier import LinearChainClassifier
 from ...solvers import column_lbfgs
@@ -127,18 +126,6 @@ default="balanced"
         "code": [StrOptions(set(CODES)), "array-like"],
         "code_size": [Interval(Integral, 1, None, closed="left")],
         "decoding": [StrOptions(set(DECODINGS))],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        **shared(
-            "sigma",
-            "min_freq",
-            "tol",
-            "class_weight",
-            "dtype",
-            "sample_unit",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        ),
     }
 
     # How the bits are found whose nearest codes are the labels; None for the product.

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...data.layout import Layout
 from ...labels.constraints.constraints import forbidden_scores
 from ...labels.partial import encode_allowed
@@ -36,21 +35,6 @@ __all__ = ["StructuredPerceptron"]
 # The parameters that all online trainers have.
 ONLINE_CONSTRAINTS: dict = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
-    **shared(
-        "min_freq",
-        "boundaries",
-        "edge_columns",
-        "constraints",
-        "warm_start",
-        "class_weight",
-        "validation_fraction",
-        "n_iter_no_change",
-        "dtype",
-        "sample_unit",
-        "n_jobs",
-        "random_state",
-        "verbose",
-    ),
 }
 
 

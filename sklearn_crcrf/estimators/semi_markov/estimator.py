@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import Interval
 from ...base.batches import Batch
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...data.ragged import SequenceArray, locate
 from ...labels.segments.roles import Roles, roles_of
 from ...labels.segments.schemes import ONE_TO_ONE
@@ -137,29 +136,10 @@ class SemiMarkovCRF(CRF):
     """
 
     _parameter_constraints: dict = {
-        **{
-            name: CRF._parameter_constraints[name]
-            for name in ("criterion", "c1", "features", "solver", "max_iter", "decoding")
-        },
+        **CRF._parameter_constraints,
         "segment_sigma": [None, Interval(Real, 0, None, closed="neither")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
         "scheme": [str],
-        **shared(
-            "sigma",
-            "min_freq",
-            "boundaries",
-            "constraints",
-            "tol",
-            "class_weight",
-            "validation_fraction",
-            "n_iter_no_change",
-            "dtype",
-            "sample_unit",
-            "n_jobs",
-            "random_state",
-            "warm_start",
-            "verbose",
-        ),
     }
 
     def __init__(

@@ -14,7 +14,6 @@ from ...base.batch_values import token_marginals
 from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.docstrings import documented
-from ...base.parameters import shared
 from ...counts.prepared_links import PreparedLinks
 from ...data.graphs import GraphArray
 from ...data.ragged import SequenceArray
@@ -141,7 +140,6 @@ class SeparateCRF(BaseSequenceClassifier):
         "symmetric": [StrOptions({"fit"}), "boolean"],
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
-        **shared("sigma", "sample_unit", "n_jobs", "random_state"),
     }
 
     def __init__(
