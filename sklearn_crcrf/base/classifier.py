@@ -438,6 +438,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         allowed: Any = None,
         requires: str | None = None,
         subject_to: Any = None,
+        scores: Callable[[Any, Any, Batch], Scores] | None = None,
     ):
         """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
 
@@ -449,6 +450,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             there are constraints, ``subject_to``, it must return label ids.
         requires : str, optional
             The capability of the structure that the function needs.
+        scores : callable, optional
+            Takes a copy of this estimator, what it prepared, and a batch, and returns scores; by
+            default as :meth:`_scores`.
 
         Returns
         -------
@@ -462,22 +466,21 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             structure.require([requires], type(self).__name__)
         constrained = None
         if subject_to is not None:
-            of_X = sequences.mirror, structure, fitted.classes_
-            constrained = SubjectTo(subject_to, *of_X)
+            constrained = SubjectTo(subject_to, sequences.mirror, structure, fitted.classes_)
         prepared = fitted._prepare_scores(sequences.X)
         masks = None
         if allowed is not None:
             masks = encode_allowed(sequences.mirror.labels(allowed, "allowed"), fitted.classes_)
 
         def run(batch: Batch) -> Any:
-            scores = fitted._scores(prepared, batch)
+            made = (scores or type(fitted)._scores)(fitted, prepared, batch)
             if masks is not None:
-                scores = scores.allow(masks[batch.start : batch.stop])
-            check_shared_scores(scores)
-            result = function(batch.structure, scores, batch.first)
+                made = made.allow(masks[batch.start : batch.stop])
+            check_shared_scores(made)
+            result = function(batch.structure, made, batch.first)
             if constrained is None:
                 return result
-            return constrained.enforce(result, batch.structure, scores, batch.first)
+            return constrained.enforce(result, batch.structure, made, batch.first)
 
         retain_freed_memory()
         batches = batches_of(structure, fitted._scores_per_token())

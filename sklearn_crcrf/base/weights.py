@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["NamedWeights", "Weights"]
+__all__ = ["NamedWeights", "Weights", "places_of"]
 
 
 class Weights(NamedTuple):
@@ -70,9 +70,8 @@ class NamedWeights(NamedTuple):
 
     def matching(self, names: np.ndarray, edge_names: np.ndarray, classes: np.ndarray) -> Weights:
         """Weights rearranged for other attributes and labels; zero, or no entry, for new ones."""
-        label = _find(self.classes.tolist(), classes.tolist())
-        attribute = _find(self.names.tolist(), names.tolist())
-        edge = _find(self.edge_names.tolist(), edge_names.tolist())
+        label, attribute = places_of(classes, self.classes), places_of(names, self.names)
+        edge = places_of(edge_names, self.edge_names)
         old = sp.coo_array(self.weights.state)
         row, column = _inverse(attribute, len(self.names)), _inverse(label, len(self.classes))
         kept = (row[old.row] >= 0) & (column[old.col] >= 0)
@@ -90,10 +89,10 @@ class NamedWeights(NamedTuple):
         )
 
 
-def _find(known: list, wanted: list) -> np.ndarray:
-    """The place of each wanted item in the known items, -1 if it is not there."""
-    place = {item: i for i, item in enumerate(known)}
-    return np.array([place.get(item, -1) for item in wanted], dtype=np.int64)
+def places_of(wanted: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the place of each wanted item among the known items, -1 if it is not there."""
+    place = {item: i for i, item in enumerate(known.tolist())}
+    return np.array([place.get(item, -1) for item in wanted.tolist()], dtype=np.int64)
 
 
 def _inverse(places: np.ndarray, n: int) -> np.ndarray:

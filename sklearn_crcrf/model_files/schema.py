@@ -109,7 +109,8 @@ def _check_object(node: dict[str, Any], members: Mapping[str, bytearray]) -> Non
     ):  # other nodes could name attributes that are not checked
         raise ValueError(f"the attributes of {node['__class__']} are a {content['__loader__']}")
     for name, value in content["content"].items():
-        hidden = getattr(cls, name, None)
+        is_parameter = name in getattr(cls, "__dataclass_fields__", ())
+        hidden = None if is_parameter else getattr(cls, name, None)
         if callable(hidden) or isinstance(hidden, dict | tuple | list):
             what = "a method" if callable(hidden) else "of the class"
             raise UntrustedError(f"{node['__class__']}.{name} is {what}, not an attribute")

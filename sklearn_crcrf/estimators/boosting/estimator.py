@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,6 +43,7 @@ MOST = np.iinfo(np.int32).max  # what a tree can count
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     r"""Linear-chain CRF of boosted regression trees [1]_.
 
@@ -148,7 +150,26 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     array([list(['same', 'other', 'same'])], dtype=object)
     """
 
-    _parameter_constraints: dict = {
+    learning_rate: float = 0.1
+    max_iter: int = 100
+    _: KW_ONLY
+    max_leaf_nodes: int | None = 31
+    max_depth: int | None = None
+    min_samples_leaf: int = 5
+    max_features: Any = None
+    l2_regularization: float = 1.0
+    subsample: float = 1.0
+    constraints: Any = None
+    warm_start: bool = False
+    class_weight: Any = None
+    validation_fraction: float | None = None
+    n_iter_no_change: int = 10
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "max_leaf_nodes": [Interval(Integral, 2, MOST, closed="both"), None],
         "max_depth": [Interval(Integral, 1, MOST, closed="both"), None],
@@ -162,45 +183,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
     }
-
-    def __init__(
-        self,
-        learning_rate=0.1,
-        max_iter=100,
-        *,
-        max_leaf_nodes=31,
-        max_depth=None,
-        min_samples_leaf=5,
-        max_features=None,
-        l2_regularization=1.0,
-        subsample=1.0,
-        constraints=None,
-        warm_start=False,
-        class_weight=None,
-        validation_fraction=None,
-        n_iter_no_change=10,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.l2_regularization = l2_regularization
-        self.subsample = subsample
-        self.constraints = constraints
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -2,11 +2,11 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import HasMethods
 
 from ...base.batches import Batch
 from ...base.unwrap import steps_of
@@ -21,16 +21,20 @@ from .held_out import HeldOutBatch, held_out_batches
 __all__ = ["HeldOutChoice"]
 
 
+@dataclass(eq=False, repr=False)
 class HeldOutChoice(MetaSequenceClassifier):
     """Base of the classifiers that choose one number on held-out sequences.
 
     A subclass has the parameters ``estimator`` and ``cv``, and chooses in :meth:`_choose`.
     """
 
-    _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit"])],
-        "cv": ["cv_object"],
-    }
+    estimator: Any
+    cv: Any = 5
+    _: KW_ONLY
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict] = {}
 
     @abstractmethod
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:

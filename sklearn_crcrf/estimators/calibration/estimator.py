@@ -1,6 +1,7 @@
 """CalibratedSequenceClassifier: the scores of another classifier, divided by a temperature."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = ["CalibratedSequenceClassifier"]
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class CalibratedSequenceClassifier(HeldOutChoice):
     r"""A classifier whose probabilities are calibrated by a temperature [1]_.
 
@@ -78,12 +80,6 @@ class CalibratedSequenceClassifier(HeldOutChoice):
     >>> calibrated.predict(X).tolist() == calibrated.estimator_.predict(X).tolist()
     True
     """
-
-    def __init__(self, estimator, cv=5, *, sample_unit="sequence", n_jobs=None):
-        self.estimator = estimator
-        self.cv = cv
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
 
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
         self.temperature_ = temperature_of(batches)

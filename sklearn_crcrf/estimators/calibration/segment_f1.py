@@ -1,6 +1,8 @@
 """SegmentF1Classifier: a cost of the label "O", chosen for the F1 of segments."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +24,7 @@ COSTS = np.arange(0.0, 4.25, 0.25)
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class SegmentF1Classifier(HeldOutChoice):
     """A classifier that finds as many segments as give the best F1.
 
@@ -41,11 +44,11 @@ class SegmentF1Classifier(HeldOutChoice):
     cv : int, splitter or iterable of splits, default=5
         The folds of the training sequences; by default they are contiguous, so that few documents
         are divided.
-    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
-        How labels spell segments. A label that the scheme does not know is a segment of one token.
     {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict.
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+        How labels spell segments. A label that the scheme does not know is a segment of one token.
 
     Attributes
     ----------
@@ -71,17 +74,10 @@ class SegmentF1Classifier(HeldOutChoice):
     True
     """
 
-    _parameter_constraints: dict = {
-        **HeldOutChoice._parameter_constraints,
-        "scheme": [str],
-    }
+    _: KW_ONLY
+    scheme: str = "IOB2"
 
-    def __init__(self, estimator, cv=5, *, scheme="IOB2", sample_unit="sequence", n_jobs=None):
-        self.estimator = estimator
-        self.cv = cv
-        self.scheme = scheme
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
+    _parameter_constraints: ClassVar[dict] = {"scheme": [str]}
 
     def _fit(self, samples: Samples) -> None:
         check_option("scheme", self.scheme, SCHEMES)

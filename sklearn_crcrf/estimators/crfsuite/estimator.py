@@ -4,10 +4,11 @@ import os
 import pickle
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from operator import is_
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,7 +29,7 @@ from ...utils.soundness import Fact, Requirement, Sound
 from ...utils.unpacking import MAX_BYTES, read_limited
 from ...utils.warning import warn_caller
 from ..crf.estimator import CRF
-from ..perceptron import StructuredPerceptron
+from ..perceptron.online import OnlineClassifier
 from .algorithms import estimator_of
 from .attribute_lists import listed, read_attributes
 from .binary_model import crfsuite_bytes, parse_crfsuite_model
@@ -58,6 +59,7 @@ MEANINGLESS = {
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     """CRF with the parameters, methods and attributes of ``sklearn_crfsuite.CRF``.
 
@@ -169,7 +171,39 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     [('word:dog', 'N'), ('word:dogs', 'N'), ('word:sleep', 'V'), ('word:the', 'D')]
     """
 
-    _parameter_constraints: dict = {
+    algorithm: str | None = None
+    min_freq: float | None = None
+    all_possible_states: bool | None = None
+    all_possible_transitions: bool | None = None
+    c1: float | None = None
+    c2: float | None = None
+    max_iterations: int | None = None
+    num_memories: Any = None
+    epsilon: Any = None
+    period: int | None = None
+    delta: float | None = None
+    linesearch: Any = None
+    max_linesearch: Any = None
+    calibration_eta: Any = None
+    calibration_rate: Any = None
+    calibration_samples: Any = None
+    calibration_candidates: Any = None
+    calibration_max_trials: Any = None
+    pa_type: int | None = None
+    c: float | None = None
+    error_sensitive: bool | None = None
+    averaging: bool | None = None
+    variance: float | None = None
+    gamma: float | None = None
+    verbose: bool = False
+    model_filename: Any = None
+    keep_tempfiles: bool = False
+    trainer_cls: Any = None
+    _: KW_ONLY
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[dict] = {
         "algorithm": [str, None],
         "min_freq": [Interval(Real, 0, None, closed="left"), None],
         "all_possible_states": ["boolean", None],
@@ -192,71 +226,6 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        algorithm=None,
-        min_freq=None,
-        all_possible_states=None,
-        all_possible_transitions=None,
-        c1=None,
-        c2=None,
-        max_iterations=None,
-        num_memories=None,
-        epsilon=None,
-        period=None,
-        delta=None,
-        linesearch=None,
-        max_linesearch=None,
-        calibration_eta=None,
-        calibration_rate=None,
-        calibration_samples=None,
-        calibration_candidates=None,
-        calibration_max_trials=None,
-        pa_type=None,
-        c=None,
-        error_sensitive=None,
-        averaging=None,
-        variance=None,
-        gamma=None,
-        verbose=False,
-        model_filename=None,
-        keep_tempfiles=False,
-        trainer_cls=None,
-        *,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.algorithm = algorithm
-        self.min_freq = min_freq
-        self.all_possible_states = all_possible_states
-        self.all_possible_transitions = all_possible_transitions
-        self.c1 = c1
-        self.c2 = c2
-        self.max_iterations = max_iterations
-        self.num_memories = num_memories
-        self.epsilon = epsilon
-        self.period = period
-        self.delta = delta
-        self.linesearch = linesearch
-        self.max_linesearch = max_linesearch
-        self.calibration_eta = calibration_eta
-        self.calibration_rate = calibration_rate
-        self.calibration_samples = calibration_samples
-        self.calibration_candidates = calibration_candidates
-        self.calibration_max_trials = calibration_max_trials
-        self.pa_type = pa_type
-        self.c = c
-        self.error_sensitive = error_sensitive
-        self.averaging = averaging
-        self.variance = variance
-        self.gamma = gamma
-        self.verbose = verbose
-        self.model_filename = model_filename
-        self.keep_tempfiles = keep_tempfiles
-        self.trainer_cls = trainer_cls
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -481,7 +450,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return self._fitted().converged_
 
     def _requirements(self) -> Iterator[Requirement]:
-        is_trained = isinstance(self.crf_, CRF | StructuredPerceptron)
+        is_trained = isinstance(self.crf_, CRF | OnlineClassifier)
         yield Fact("crf_", is_trained, "must be a CRF or a StructuredPerceptron")
         is_vectorizer = isinstance(self.vectorizer_, SequenceVectorizer)
         yield Fact("vectorizer_", is_vectorizer, "must be a SequenceVectorizer")

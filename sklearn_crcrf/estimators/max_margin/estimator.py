@@ -1,8 +1,9 @@
 """MaxMarginCRF: a chain trained so that gold paths are best by a margin."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
@@ -33,6 +34,7 @@ SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     r"""Max-margin Markov network: a linear chain whose gold paths are best by a margin [1]_.
 
@@ -134,44 +136,27 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    C: float = 1.0
+    solver: str = "bcfw"
+    _: KW_ONLY
+    max_iter: int = 200
+    tol: float = 1e-2
+    min_freq: int = 1
+    boundaries: bool = False
+    edge_columns: Collection = ()
+    constraints: Any = None
+    class_weight: Any = None
+    dtype: Any = None
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions(set(SOLVERS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        C=1.0,
-        solver="bcfw",
-        *,
-        max_iter=200,
-        tol=1e-2,
-        min_freq=1,
-        boundaries=False,
-        edge_columns=(),
-        constraints=None,
-        class_weight=None,
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.C = C
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_freq = min_freq
-        self.boundaries = boundaries
-        self.edge_columns = edge_columns
-        self.constraints = constraints
-        self.class_weight = class_weight
-        self.dtype = dtype
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

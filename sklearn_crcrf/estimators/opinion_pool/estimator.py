@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -49,6 +50,7 @@ NOTHING_HELD_OUT = (
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposition):
     r"""Logarithmic opinion pool of chains, the experts [1]_.
 
@@ -126,30 +128,20 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     (2, 1.0)
     """
 
-    _parameter_constraints: dict = {
+    estimators: list
+    weights: Any = None
+    _: KW_ONLY
+    validation_fraction: float | None = 0.5
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "estimators": [list],
         "weights": ["array-like", None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
-
-    def __init__(
-        self,
-        estimators,
-        weights=None,
-        *,
-        validation_fraction=0.5,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.estimators = estimators
-        self.weights = weights
-        self.validation_fraction = validation_fraction
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, the experts by name, and the parameters of the experts.

@@ -1,7 +1,8 @@
 """An expert for some of the labels, which merges all others."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -21,6 +22,7 @@ __all__ = ["MergedLabels"]
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class MergedLabels(MetaSequenceClassifier):
     """A classifier that distinguishes some labels and merges all others.
 
@@ -60,16 +62,16 @@ class MergedLabels(MetaSequenceClassifier):
     array([[0.38, 0.23, 0.38]])
     """
 
-    _parameter_constraints: dict = {
+    estimator: Any
+    labels: Any
+    _: KW_ONLY
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
         "labels": ["array-like", set, frozenset],
     }
-
-    def __init__(self, estimator, labels, *, sample_unit="sequence", n_jobs=None):
-        self.estimator = estimator
-        self.labels = labels
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MergedLabels":

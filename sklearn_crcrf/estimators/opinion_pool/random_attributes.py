@@ -1,8 +1,9 @@
 """A random subset of the attributes of tokens."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,7 @@ from ...utils.soundness import Requirement, Sound, indices
 __all__ = ["RandomAttributes"]
 
 
+@dataclass(eq=False, repr=False)
 class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
     """Keep a random subset of the columns of rows of numbers.
 
@@ -48,14 +50,13 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
     (array([2, 3]), (4, 2))
     """
 
-    _parameter_constraints: dict = {
+    fraction: float = 0.5
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[dict] = {
         "fraction": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
     }
-
-    def __init__(self, fraction=0.5, random_state=None):
-        self.fraction = fraction
-        self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

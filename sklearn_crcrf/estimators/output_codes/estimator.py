@@ -1,12 +1,13 @@
 """OutputCodeCRF: many labels, as the bits of a code."""
 
-from collections.abc import Iterator
-from copy import copy
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,16 +19,16 @@ from ...linear.classifier import LinearChainClassifier
 from ...solvers import column_lbfgs
 from ...structures import Scores
 from ...training.loop import CallbackSupportMixin, FitProgress, train
-from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Array, Requirement
 from .codes import CODES, check_rows_differ, error_bounds, given_code
 from .columns import BitOrder, Columns
-from .decoding import DECODINGS, FindBits, nearest_code_scores, product_weights
+from .decoding import DECODINGS, nearest_code_scores, product_weights
 
 __all__ = ["OutputCodeCRF"]
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OutputCodeCRF(CallbackSupportMixin, LinearChainClassifier):
     """Conditional random field for many labels, as the bits of an error-correcting code [1]_.
 
@@ -122,45 +123,26 @@ default="balanced"
     (3, 8)
     """
 
-    _parameter_constraints: dict = {
+    code: Any = "balanced"
+    code_size: int = 64
+    _: KW_ONLY
+    decoding: str = "product"
+    sigma: float = 1.0
+    min_freq: int = 1
+    max_iter: int = 200
+    tol: float = 1e-4
+    class_weight: Any = None
+    dtype: Any = None
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "code": [StrOptions(set(CODES)), "array-like"],
         "code_size": [Interval(Integral, 1, None, closed="left")],
         "decoding": [StrOptions(set(DECODINGS))],
     }
-
-    # How the bits are found whose nearest codes are the labels; None for the product.
-    _find_bits: FindBits | None = None
-
-    def __init__(
-        self,
-        code="balanced",
-        code_size=64,
-        *,
-        decoding="product",
-        sigma=1.0,
-        min_freq=1,
-        max_iter=200,
-        tol=1e-4,
-        class_weight=None,
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.code = code
-        self.code_size = code_size
-        self.decoding = decoding
-        self.sigma = sigma
-        self.min_freq = min_freq
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.dtype = dtype
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -219,10 +201,18 @@ default="balanced"
         self.code_book_ = self._make_code(corpus)
         columns = Columns(corpus, self.code_book_, self.sigma, effective_n_jobs(self.n_jobs))
 
-        options = {"max_iter": self.max_iter, "tol": self.tol}
+        def iterate(callback: Callable) -> OptimizeResult:
+            return column_lbfgs(
+                columns,
+                columns.start(),
+                max_iter=self.max_iter,
+                tol=self.tol,
+                callback=callback,
+            )
+
         train(
             self,
-            lambda callback: column_lbfgs(columns, columns.start(), callback=callback, **options),
+            iterate,
             lambda fitted, x: fitted._set_weights(x, columns, corpus.weight.sum()),
             progress=progress,
         )
@@ -263,21 +253,14 @@ default="balanced"
         find_bits = DECODINGS[self.decoding]
         if find_bits is None:
             return super().predict(X, allowed, subject_to)
-        check_fitted(self)
-        reader = copy(self)
-        reader._find_bits = find_bits
-        return super(OutputCodeCRF, reader).predict(X, allowed, subject_to)
 
-    def _for_prediction(self, X: Any) -> Self:
-        # What predict made is a copy, and checked.
-        return self if self._find_bits is not None else super()._for_prediction(X)
+        def scores(fitted: OutputCodeCRF, prepared: Any, batch: Batch) -> Scores:
+            log_odds = state_scores(prepared[0], fitted.column_coef_, batch.start, batch.stop)
+            columns = fitted.column_transitions_, fitted.code_book_
+            return nearest_code_scores(find_bits, batch.structure, log_odds, *columns)
 
-    def _scores(self, prepared: Any, batch: Batch) -> Scores:
-        if self._find_bits is None:
-            return super()._scores(prepared, batch)
-        log_odds = state_scores(prepared[0], self.column_coef_, batch.start, batch.stop)
-        columns = self.column_transitions_, self.code_book_
-        return nearest_code_scores(self._find_bits, batch.structure, log_odds, *columns)
+        y, mirror = self._map(X, self._decode, allowed, subject_to=subject_to, scores=scores)
+        return mirror(self.classes_[np.concatenate(y)])
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()

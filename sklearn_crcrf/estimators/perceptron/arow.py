@@ -1,20 +1,22 @@
 """ArowCRF: a linear chain with a variance of each weight."""
 
+from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ...base.docstrings import documented
-from .estimator import ONLINE_CONSTRAINTS, StructuredPerceptron
-from .learning import LastWeights, Learned
-from .margins import MARGIN_LEARNERS, MarginRule
+from .learning import LEARNERS, LastWeights, Learned, MarginRule
+from .online import EPOCHS, OnlineClassifier
 
 __all__ = ["ArowCRF"]
 
 
 @documented
-class ArowCRF(StructuredPerceptron):
+@dataclass(eq=False, repr=False)
+class ArowCRF(OnlineClassifier):
     r"""Linear chain trained online by adaptive regularisation of weights, AROW [1]_.
 
     Every weight has a variance v. If the best path y' is not the gold path y, and d are the
@@ -95,52 +97,19 @@ class ArowCRF(StructuredPerceptron):
     array([list(['D', 'N', 'V'])], dtype=object)
     """
 
-    _parameter_constraints: dict = {
+    variance: float = 1.0
+    gamma: float = 1.0
+    max_iter: int = 10
+
+    _parameter_constraints: ClassVar[dict] = {
         "variance": [Interval(Real, 0, None, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="neither")],
-        **ONLINE_CONSTRAINTS,
+        "max_iter": EPOCHS,
     }
-
-    def __init__(
-        self,
-        variance=1.0,
-        gamma=1.0,
-        max_iter=10,
-        *,
-        min_freq=1,
-        boundaries=False,
-        edge_columns=(),
-        constraints=None,
-        warm_start=False,
-        class_weight=None,
-        validation_fraction=None,
-        n_iter_no_change=5,
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.variance = variance
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.min_freq = min_freq
-        self.boundaries = boundaries
-        self.edge_columns = edge_columns
-        self.constraints = constraints
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.dtype = dtype
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learner(self, start: Learned) -> LastWeights:
         def sizes(weight: np.ndarray) -> tuple:
             return np.inf, self.gamma / weight, self.gamma / weight
 
         rule = MarginRule(1.0, sizes, self.variance)
-        return MARGIN_LEARNERS["none"](start, rule)
+        return LEARNERS["none"](start, rule)

@@ -3,15 +3,17 @@
 A learner changes by whole epochs: an interrupted epoch leaves it as it was.
 """
 
+from collections.abc import Callable
 from copy import copy
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ...linear import Coefficients, Examples, correct
+from ...linear import Coefficients, Examples, correct, step_by_margin
+from .resuming import Known
 from .voting import WeightHistory
 
-__all__ = ["LEARNERS", "LastWeights", "Learned", "MeanWeights", "Rows", "VotingWeights"]
+__all__ = ["LEARNERS", "LastWeights", "Learned", "MarginRule", "MeanWeights", "Rows"]
 
 
 class Learned(NamedTuple):
@@ -32,6 +34,33 @@ class Learned(NamedTuple):
     last: Coefficients
     n_seen: int
     history: WeightHistory | None = None
+
+    @classmethod
+    def start(
+        cls, nothing: Coefficients, known: Known | None, fitted: Any, goes_on: bool = False
+    ) -> "Learned":
+        """Return where training starts.
+
+        Parameters
+        ----------
+        nothing : Coefficients
+            Weights that are all zero.
+        known : Known or None
+            What an earlier fit has learned.
+        fitted : estimator
+            Has the attributes and the labels to train on.
+        goes_on : bool
+            Whether training goes on with the state of the earlier fit, all of whose attributes and
+            labels it has; else it begins anew at the weights to predict with.
+        """
+        if known is None:
+            return cls(nothing, nothing, 0)
+        weights = known.coefficients(known.named, fitted)
+        if not goes_on:
+            weights = weights._replace(state=weights.state.astype(nothing.state.dtype))
+            return cls(weights, weights, 0)
+        last = known.coefficients(known.named._replace(weights=known.last), fitted)
+        return cls(weights, last, known.n_seen, known.history_of(fitted))
 
 
 class Rows(NamedTuple):
@@ -54,17 +83,47 @@ class Rows(NamedTuple):
         coefficients.state[self.state], coefficients.pairs[self.pairs] = own
 
 
+class MarginRule(NamedTuple):
+    """How the size of a step depends on the margin.
+
+    Parameters
+    ----------
+    power : float
+        The margin is the number of wrong labels to this power.
+    sizes : callable
+        Makes bound, slack and spread from the weights of the sequences, which are not zero.
+    variance : float or None
+        Of all weights before training; None if weights have no variances.
+    """
+
+    power: float
+    sizes: Callable[[np.ndarray], tuple]
+    variance: float | None = None
+
+    def sizes_of(self, weight: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return bound, slack and spread for weights of sequences, some of which may be zero."""
+        used, sizes = weight > 0, self.sizes(np.where(weight > 0, weight, 1.0))
+        pairs = zip(sizes, (0.0, np.inf, np.inf), strict=True)
+        return tuple(np.where(used, size, nothing) * 1.0 for size, nothing in pairs)
+
+
 class LastWeights:
     """A learner that predicts with the weights after the last example.
 
     Parameters
     ----------
     start : Learned
+    rule : MarginRule, optional
+        By default a correction is as large as the weight of its sequence.
     """
 
-    def __init__(self, start: Learned):
-        self._last, self._n_seen = start.last.copy(), start.n_seen
+    def __init__(self, start: Learned, rule: MarginRule | None = None):
+        self._last, self._n_seen, self._rule = start.last.copy(), start.n_seen, rule
         self._spare = self._last.copy()
+        self._variances: Coefficients | None = None
+        if rule is not None and rule.variance is not None:
+            parts = (np.full(part.shape, float(rule.variance)) for part in start.last)
+            self._variances = Coefficients(*parts)
 
     def learned(self) -> Learned:
         """The present state, in arrays of its own."""
@@ -89,9 +148,11 @@ class LastWeights:
         values = vars(self).items()
         return [(name, value) for name, value in values if isinstance(value, Coefficients)]
 
-    def copy(self) -> "LastWeights":
+    def copy(self) -> Self:
         """Another learner in the same state."""
-        return type(self)(self.learned())
+        twin = type(self)(self.learned(), self._rule)
+        twin._variances = self._variances
+        return twin
 
     def learn(
         self, examples: Examples, order: np.ndarray, cost: np.ndarray | None = None
@@ -112,32 +173,24 @@ class LastWeights:
             The labels that were predicted for each sequence before its correction.
         """
         self._spare.assign(self._last)
-        if cost is None:
-            cost = np.zeros(examples.n_sequences)
-        found, rate, changed = self._correct(examples, order, cost)
+        variances = self._variances
+        if self._rule is None:
+            rate = examples.weight
+            cost = np.zeros(examples.n_sequences) if cost is None else cost
+            found, _ = correct(examples, self._spare, order, rate, cost)
+        else:
+            variances = None if variances is None else variances.copy()
+            power, sizes = self._rule.power, self._rule.sizes_of(examples.weight)
+            found, rate = step_by_margin(examples, self._spare, order, power, sizes, variances)
         before = np.zeros(examples.n_sequences, dtype=np.int64)
         before[order] = self._n_seen + np.arange(len(order))
         n_seen = self._n_seen + len(order)
-        more = changed | self._follow(examples, found, before, rate, n_seen)
+        more = self._follow(examples, found, before, rate, n_seen)
         # In one step: an interrupt comes before or after it.
-        vars(self).update(more, _last=self._spare, _spare=self._last, _n_seen=n_seen)
+        vars(self).update(
+            more, _last=self._spare, _spare=self._last, _variances=variances, _n_seen=n_seen
+        )
         return found
-
-    def _correct(
-        self, examples: Examples, order: np.ndarray, cost: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, dict]:
-        """Correct the spare weights.
-
-        Returns
-        -------
-        found : ndarray of shape (n_tokens,)
-        rate : ndarray of shape (n_sequences,)
-            The size of the correction of each sequence.
-        more : dict
-            Other attributes to update.
-        """
-        found, _ = correct(examples, self._spare, order, examples.weight, cost)
-        return found, examples.weight, {}
 
     def _follow(
         self,
@@ -159,14 +212,10 @@ class MeanWeights(LastWeights):
     ``c * correction`` is called the lag.
     """
 
-    def __init__(self, start: Learned):
-        super().__init__(start)
-        self._lag = Coefficients(
-            *(
-                start.n_seen * (last - mean)
-                for last, mean in zip(start.last, start.weights, strict=True)
-            )
-        )
+    def __init__(self, start: Learned, rule: MarginRule | None = None):
+        super().__init__(start, rule)
+        pairs = zip(start.last, start.weights, strict=True)
+        self._lag = Coefficients(*(start.n_seen * (last - mean) for last, mean in pairs))
         self._spare_lag = self._lag.copy()
 
     def learned(self) -> Learned:
@@ -194,8 +243,8 @@ class MeanWeights(LastWeights):
 class VotingWeights(MeanWeights):
     """The weights after each example vote; where no vote is possible, their mean is used."""
 
-    def __init__(self, start: Learned):
-        super().__init__(start)
+    def __init__(self, start: Learned, rule: MarginRule | None = None):
+        super().__init__(start, rule)
         self._history = WeightHistory.of(start.last) if start.history is None else start.history
 
     def learned(self) -> Learned:

@@ -44,15 +44,14 @@ class FolderExamples:
     """
 
     def __init__(self, shards: FolderShards, boundaries: bool):
-        self._shape, self._corpora = shards.shape, shards.corpora()
-        self._boundaries, self._dtype = boundaries, shards.shape.dtype
+        self._shape, self._corpora, self._boundaries = shards.shape, shards.corpora(), boundaries
 
     def zeros(self) -> Coefficients:
         """Weights that are all zero."""
         encoder, n = self._shape.encoder, len(self._shape.classes)
         n_rows = len(encoder.names) + 2 * self._boundaries
         pairs = np.zeros((1 + len(encoder.edge_attributes), n * n))
-        return Coefficients(np.zeros((n_rows, n), dtype=self._dtype), pairs)
+        return Coefficients(np.zeros((n_rows, n), dtype=self._shape.dtype), pairs)
 
     def learn(self, learner: LastWeights, rng: np.random.RandomState) -> float:
         """Correct the weights by all sequences, the shards in random order.
@@ -64,11 +63,19 @@ class FolderExamples:
         float
             The weighted fraction of tokens that were labelled wrongly before their correction.
         """
-        working = deepcopy(learner)
+        working, shape = deepcopy(learner), self._shape
+        forbidden = forbidden_scores(shape.constraints, len(shape.classes))
+        ends = len(shape.encoder.names) + np.arange(2 * self._boundaries)
         wrong = total = 0.0
         for number in rng.permutation(len(self._corpora)):
             own: OwnCorpus = self._corpora[number]
-            examples, rows = self._examples(own), self._rows(own)
+            examples = Examples.of(
+                own.corpus, own.edge_attributes, self._boundaries, forbidden, own.only_edges
+            )
+            # Where the weights of the shard stand among all weights.
+            edges = own.attributes[own.edge_attributes]
+            edges = np.searchsorted(shape.encoder.edge_attributes, edges)
+            rows = Rows(np.concatenate([own.attributes, ends]), np.append(0, 1 + edges))
             part = working.part(rows)
             found = part.learn(examples, rng.permutation(examples.n_sequences))
             working.put(rows, part)
@@ -77,16 +84,3 @@ class FolderExamples:
             total += float(weight.sum())
         vars(learner).update(vars(working))
         return wrong / total
-
-    def _examples(self, own: OwnCorpus) -> Examples:
-        forbidden = forbidden_scores(self._shape.constraints, len(self._shape.classes))
-        return Examples.of(
-            own.corpus, own.edge_attributes, self._boundaries, forbidden, own.only_edges
-        )
-
-    def _rows(self, own: OwnCorpus) -> Rows:
-        """Where the weights of a shard stand among all weights."""
-        encoder = self._shape.encoder
-        edges = np.searchsorted(encoder.edge_attributes, own.attributes[own.edge_attributes])
-        ends = len(encoder.names) + np.arange(2 * self._boundaries)
-        return Rows(np.concatenate([own.attributes, ends]), np.append(0, 1 + edges))

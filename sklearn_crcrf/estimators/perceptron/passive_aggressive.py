@@ -1,20 +1,22 @@
 """PassiveAggressiveCRF: a linear chain with steps just as large as needed."""
 
+from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.docstrings import documented
-from .estimator import ONLINE_CONSTRAINTS, StructuredPerceptron
-from .learning import LastWeights, Learned
-from .margins import MARGIN_LEARNERS, MarginRule
+from .learning import LEARNERS, LastWeights, Learned, MarginRule
+from .online import EPOCHS, OnlineClassifier
 
 __all__ = ["PassiveAggressiveCRF"]
 
 
 @documented
-class PassiveAggressiveCRF(StructuredPerceptron):
+@dataclass(eq=False, repr=False)
+class PassiveAggressiveCRF(OnlineClassifier):
     r"""Linear chain trained online by passive-aggressive steps [1]_.
 
     The sequences are labelled one after another. If the best path y' is not the gold path y, the
@@ -102,54 +104,19 @@ class PassiveAggressiveCRF(StructuredPerceptron):
     array([list(['D', 'N', 'V'])], dtype=object)
     """
 
-    _parameter_constraints: dict = {
+    C: float = 1.0
+    loss: str = "hinge"
+    margin: str = "sqrt"
+    averaging: str = "mean"
+    max_iter: int = 10
+
+    _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="right")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "margin": [StrOptions({"sqrt", "one"})],
-        "averaging": [StrOptions(set(MARGIN_LEARNERS))],
-        **ONLINE_CONSTRAINTS,
+        "averaging": [StrOptions({"mean", "none"})],
+        "max_iter": EPOCHS,
     }
-
-    def __init__(
-        self,
-        C=1.0,
-        loss="hinge",
-        margin="sqrt",
-        averaging="mean",
-        max_iter=10,
-        *,
-        min_freq=1,
-        boundaries=False,
-        edge_columns=(),
-        constraints=None,
-        warm_start=False,
-        class_weight=None,
-        validation_fraction=None,
-        n_iter_no_change=5,
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.C = C
-        self.loss = loss
-        self.margin = margin
-        self.averaging = averaging
-        self.max_iter = max_iter
-        self.min_freq = min_freq
-        self.boundaries = boundaries
-        self.edge_columns = edge_columns
-        self.constraints = constraints
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.dtype = dtype
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learner(self, start: Learned) -> LastWeights:
         def sizes(weight: np.ndarray) -> tuple:
@@ -158,4 +125,4 @@ class PassiveAggressiveCRF(StructuredPerceptron):
             return np.inf, 0.5 / (self.C * weight), np.inf
 
         rule = MarginRule(0.5 if self.margin == "sqrt" else 0.0, sizes)
-        return MARGIN_LEARNERS[self.averaging](start, rule)
+        return LEARNERS[self.averaging](start, rule)

@@ -1,11 +1,11 @@
 """Continued training with new attributes and labels."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.weights import places_of
 from ...linear import Coefficients, NamedWeights, Weights
-from .learning import Learned
 from .voting import WeightHistory
 
 __all__ = ["Known"]
@@ -30,45 +30,22 @@ class Known(NamedTuple):
     n_seen: int
     history: WeightHistory | None
 
-    def learned(
-        self,
-        names: np.ndarray,
-        edge_attributes: np.ndarray,
-        classes: np.ndarray,
-        boundaries: bool,
-    ) -> Learned:
-        """The state for more names; they must include all known names."""
-        weights, last = (
-            Coefficients.of(named.matching(names, names[edge_attributes], classes), boundaries)
-            for named in (self.named, self.named._replace(weights=self.last))
+    def coefficients(self, named: NamedWeights, fitted: Any) -> Coefficients:
+        """Return weights for the attributes and labels of an estimator, zero for new ones."""
+        edge_names = fitted.edge_attribute_names_
+        weights = named.matching(fitted.attribute_names_, edge_names, fitted.classes_)
+        return Coefficients.of(weights, fitted.boundaries)
+
+    def history_of(self, fitted: Any) -> WeightHistory | None:
+        """Return the history of the weights of an estimator that has all known attributes."""
+        if self.history is None:
+            return None
+        names, classes = fitted.attribute_names_, fitted.classes_
+        attributes = places_of(self.named.names, names)
+        edges = places_of(self.named.edge_names, fitted.edge_attribute_names_)
+        return self.history.renumbered(
+            np.concatenate([attributes, len(names) + np.arange(2)]),
+            np.append(0, 1 + edges),
+            places_of(self.named.classes, classes),
+            len(classes),
         )
-        history = self.history
-        if history is not None:
-            attribute = _numbers(self.named.names, names)
-            edges = np.searchsorted(edge_attributes, _numbers(self.named.edge_names, names))
-            ends = len(names) + np.arange(2)
-            labels = _numbers(self.named.classes, classes)
-            history = history.renumbered(
-                np.append(attribute, ends), np.append(0, 1 + edges), labels, len(classes)
-            )
-        return Learned(weights, last, self.n_seen, history)
-
-    def start(
-        self,
-        names: np.ndarray,
-        edge_attributes: np.ndarray,
-        classes: np.ndarray,
-        boundaries: bool,
-        dtype: np.dtype,
-    ) -> Learned:
-        """A new beginning at the weights to predict with; weights of new names are zero."""
-        known = self.named.matching(names, names[edge_attributes], classes)
-        weights = Coefficients.of(known, boundaries)
-        weights = weights._replace(state=weights.state.astype(dtype))
-        return Learned(weights, weights, 0)
-
-
-def _numbers(items: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """The indices of items in ``among``."""
-    number = {item: i for i, item in enumerate(among.tolist())}
-    return np.array([number[item] for item in items.tolist()], dtype=np.int64)

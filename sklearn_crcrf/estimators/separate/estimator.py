@@ -1,8 +1,9 @@
 """SeparateCRF: a classifier of nodes, times co-occurrence rates of linked labels to a power."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -43,6 +44,7 @@ FEW_PAIRS, N_ROUNDS = 10, 2
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class SeparateCRF(BaseSequenceClassifier):
     r"""Any classifier of nodes, times counted co-occurrence rates of linked labels [1]_.
 
@@ -134,36 +136,24 @@ class SeparateCRF(BaseSequenceClassifier):
     [['R', 'R', 'R', 'R', 'B', 'B']]
     """
 
-    _parameter_constraints: dict = {
+    estimator: Any = None
+    exponent: Any = "fit"
+    _: KW_ONLY
+    sigma: float = 1.0
+    symmetric: Any = "fit"
+    inference: Any = "auto"
+    n_folds: int = 5
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+    random_state: Any = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "exponent": [StrOptions({"fit"}), Interval(Real, 0, None, closed="left")],
         "symmetric": [StrOptions({"fit"}), "boolean"],
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator=None,
-        exponent="fit",
-        *,
-        sigma=1.0,
-        symmetric="fit",
-        inference="auto",
-        n_folds=5,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=0,
-    ):
-        self.estimator = estimator
-        self.exponent = exponent
-        self.sigma = sigma
-        self.symmetric = symmetric
-        self.inference = inference
-        self.n_folds = n_folds
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SeparateCRF":
