@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ...base.docstrings import documented
-from ...labels.constraints import forbidden_scores
+from ...labels.constraints.constraints import forbidden_scores
 from ...linear import Corpus, Examples, Weights, find
 from ...linear.classifier import LinearChainClassifier
 from ...linear.folder_shards import FolderShards
