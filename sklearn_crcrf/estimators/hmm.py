@@ -1,9 +1,10 @@
 """HMM: a hidden Markov model whose hidden labels are known in training."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,6 +53,7 @@ class EncodedRows(NamedTuple):
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class HMM(CountingClassifier):
     r"""Hidden Markov model of labelled sequences or trees, trained by counting [1]_.
 
@@ -140,6 +142,13 @@ class HMM(CountingClassifier):
     array([-8.2, -9.8])
     """
 
+    smoothing: float = 0.1
+    transition_smoothing: float = 1.0
+    _: KW_ONLY
+    binning: Any = None
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+
     _private_estimates = (
         "_label_ids",
         "_edge_transitions",
@@ -147,25 +156,10 @@ class HMM(CountingClassifier):
         "_starts",
         "_weights",
     )
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        smoothing=0.1,
-        transition_smoothing=1.0,
-        *,
-        binning=None,
-        sample_unit="sequence",
-        n_jobs=None,
-    ):
-        self.smoothing = smoothing
-        self.transition_smoothing = transition_smoothing
-        self.binning = binning
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
 
     def score_samples(self, X: Any) -> np.ndarray:
         r"""Logarithms of the probabilities of observations, :math:`p(x) = \sum_y p(x, y)`.

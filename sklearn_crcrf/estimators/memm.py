@@ -1,7 +1,8 @@
 """MEMM: the maximum entropy Markov model, normalised token by token."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -20,6 +21,7 @@ __all__ = ["MEMM"]
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class MEMM(CRF):
     """Maximum entropy Markov model: each label given the one before it [1]_.
 
@@ -125,61 +127,13 @@ default="auto"
     [['Y', 'O', 'B']]
     """
 
-    _parameter_constraints: dict = {
+    criterion: Any = field(default=local_log_loss, init=False)
+
+    _parameter_constraints: ClassVar[dict] = {
         **CRF._parameter_constraints,
         # The local log loss does not tell its curvature.
         "solver": [StrOptions({"auto", *SOLVERS} - {"newton-cg"})],
     }
-
-    def __init__(
-        self,
-        sigma=1.0,
-        c1=0.0,
-        *,
-        features="all",
-        min_freq=1,
-        boundaries=False,
-        edge_columns=(),
-        constraints=None,
-        solver="auto",
-        max_iter=1000,
-        tol=1e-5,
-        init="auto",
-        warm_start=False,
-        class_weight=None,
-        validation_fraction=None,
-        n_iter_no_change=10,
-        decoding="auto",
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(
-            local_log_loss,
-            sigma,
-            c1,
-            features=features,
-            min_freq=min_freq,
-            boundaries=boundaries,
-            edge_columns=edge_columns,
-            constraints=constraints,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            init=init,
-            warm_start=warm_start,
-            class_weight=class_weight,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            decoding=decoding,
-            dtype=dtype,
-            sample_unit=sample_unit,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()

@@ -13,7 +13,7 @@ from ..base.classifier import BaseSequenceClassifier
 from ..base.unwrap import single_steps, steps_of
 from ..serving import Tagger
 from ..serving.files import is_tagger_file
-from ..utils.replaced_parts import check_fitted
+from ..utils.replaced_parts import check_fitted, parameter_names
 from ..utils.replacing import replacing
 from ..utils.soundness import check_sound
 from ..utils.unpacking import MAX_BYTES, TooLargeError, check_max_bytes, read_limited
@@ -304,6 +304,9 @@ def check_model(estimator: Any) -> None:
     for part in _estimators_in(estimator):
         # Those of scikit-learn have been validated when they were read.
         if hasattr(part, "_parameter_constraints") and type(part).__module__.startswith(PACKAGE):
+            # The class has a default of what an instance lacks.
+            for name in sorted(parameter_names(type(part)) - vars(part).keys()):
+                raise ValueError(f"the {type(part).__name__} has no attribute {name!r}")
             part._validate_params()
 
 

@@ -7,6 +7,7 @@ checked against the lists of :mod:`.trust` before any object is made.
 import io
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
@@ -108,9 +109,9 @@ def _check_object(node: dict[str, Any], members: Mapping[str, bytearray]) -> Non
         content["__loader__"] != "DictNode"
     ):  # other nodes could name attributes that are not checked
         raise ValueError(f"the attributes of {node['__class__']} are a {content['__loader__']}")
+    defaults = {field.name for field in fields(cls)} if is_dataclass(cls) else ()
     for name, value in content["content"].items():
-        is_parameter = name in getattr(cls, "__dataclass_fields__", ())
-        hidden = None if is_parameter else getattr(cls, name, None)
+        hidden = None if name in defaults else getattr(cls, name, None)
         if callable(hidden) or isinstance(hidden, dict | tuple | list):
             what = "a method" if callable(hidden) else "of the class"
             raise UntrustedError(f"{node['__class__']}.{name} is {what}, not an attribute")

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection
 from copy import copy
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +36,7 @@ ROUGH = 0.1
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class CRF(CallbackSupportMixin, LinearChainClassifier):
     """Linear-chain conditional random field, trained by minimising a loss [1]_.
 
@@ -140,7 +142,31 @@ default="log_loss"
     array([list(['D', 'N', 'V'])], dtype=object)
     """
 
-    _parameter_constraints: dict = {
+    criterion: Any = "log_loss"
+    sigma: float = 1.0
+    c1: float = 0.0
+    _: KW_ONLY
+    features: Any = "all"
+    min_freq: int = 1
+    boundaries: bool = False
+    edge_columns: Collection = ()
+    constraints: Any = None
+    solver: str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-5
+    init: Any = "auto"
+    warm_start: bool = False
+    class_weight: Any = None
+    validation_fraction: float | None = None
+    n_iter_no_change: int = 10
+    decoding: str = "auto"
+    dtype: Any = None
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "features": [StrOptions(set(FEATURES)), callable],
         "solver": [StrOptions({"auto", *SOLVERS})],
@@ -152,55 +178,6 @@ default="log_loss"
         ],
         "decoding": [StrOptions({"auto", *DECODERS})],
     }
-
-    def __init__(
-        self,
-        criterion="log_loss",
-        sigma=1.0,
-        c1=0.0,
-        *,
-        features="all",
-        min_freq=1,
-        boundaries=False,
-        edge_columns=(),
-        constraints=None,
-        solver="auto",
-        max_iter=1000,
-        tol=1e-5,
-        init="auto",
-        warm_start=False,
-        class_weight=None,
-        validation_fraction=None,
-        n_iter_no_change=10,
-        decoding="auto",
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.criterion = criterion
-        self.sigma = sigma
-        self.c1 = c1
-        self.features = features
-        self.min_freq = min_freq
-        self.boundaries = boundaries
-        self.edge_columns = edge_columns
-        self.constraints = constraints
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.decoding = decoding
-        self.dtype = dtype
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +44,7 @@ _METHODS_OUT_OF_FOLD = ("predict", "predict_proba")
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class EmpiricalCRF(EmpiricalTraining):
     r"""CRF over sequences, trees or graphs, trained in closed form, by co-occurrence rates.
 
@@ -198,7 +200,24 @@ class EmpiricalCRF(EmpiricalTraining):
     array([list(['D', 'N'])], dtype=object)
     """
 
-    _parameter_constraints: dict = {
+    mu_oov: float = 1.0
+    sigma: float = 1.0
+    _: KW_ONLY
+    spelling: str = "product"
+    zeros: str = "smoothed"
+    experts: Any = None
+    exponents: Any = None
+    validation_fraction: float = 0.1
+    inference: Any = "auto"
+    order: int = 1
+    segments: Any = None
+    min_count: int = 1
+    observation: Any = None
+    binning: Any = None
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict] = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],
         "zeros": [StrOptions({"smoothed", "floored", "exact"})],
@@ -211,41 +230,6 @@ class EmpiricalCRF(EmpiricalTraining):
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "observation": [str, None],
     }
-
-    def __init__(
-        self,
-        mu_oov=1.0,
-        sigma=1.0,
-        *,
-        spelling="product",
-        zeros="smoothed",
-        experts=None,
-        exponents=None,
-        validation_fraction=0.1,
-        inference="auto",
-        order=1,
-        segments=None,
-        min_count=1,
-        observation=None,
-        binning=None,
-        sample_unit="sequence",
-        n_jobs=None,
-    ):
-        self.mu_oov = mu_oov
-        self.sigma = sigma
-        self.spelling = spelling
-        self.zeros = zeros
-        self.experts = experts
-        self.exponents = exponents
-        self.validation_fraction = validation_fraction
-        self.inference = inference
-        self.order = order
-        self.segments = segments
-        self.min_count = min_count
-        self.observation = observation
-        self.binning = binning
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
 
     @classmethod
     def ecrn(cls, **params: Any) -> "EmpiricalCRF":

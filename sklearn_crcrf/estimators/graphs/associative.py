@@ -1,6 +1,6 @@
 """AssociativeMarkovNetwork: linked nodes tend to have equal labels, trained for a margin."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
@@ -89,7 +89,7 @@ class AssociativeMarkovNetwork(GraphCRF):
     [['R', 'R', 'R', 'B']]
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "inference": [StrOptions(set(INFERENCE)), Inference],
     }
 

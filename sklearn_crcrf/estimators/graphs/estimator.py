@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -159,7 +159,7 @@ default="pseudo_likelihood"
     """
 
     _edge_encoder: EdgeEncoder
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "symmetric": ["boolean"],

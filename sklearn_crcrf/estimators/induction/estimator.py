@@ -1,8 +1,9 @@
 """FeatureInduction: a CRF whose features are chosen, and joined from attributes, in training."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +36,7 @@ NEEDED = {"c1", "class_weight", "dtype", "min_freq", "sigma", *SET}
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
     """A CRF that starts without attributes, and adds the features that gain most [1]_.
 
@@ -125,7 +127,19 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
     [['same'], ['other'], ['other'], ['same']]
     """
 
-    _parameter_constraints: dict = {
+    estimator: Any = None
+    _: KW_ONLY
+    candidates: str = "conjunctions"
+    max_order: int = 3
+    n_rounds: int = 6
+    criterion: Any = "gain"
+    min_gain: float = 0.5
+    max_features: Any = 16000
+    max_proba: float = 0.9
+    round_iter: int = 12
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "estimator": [CRF, None],
         "candidates": [StrOptions({"attributes", "conjunctions"})],
         "max_order": [Interval(Integral, 1, None, closed="left")],
@@ -136,31 +150,6 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         "max_proba": [Interval(Real, 0, 1, closed="both")],
         "round_iter": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        candidates="conjunctions",
-        max_order=3,
-        n_rounds=6,
-        criterion="gain",
-        min_gain=0.5,
-        max_features=16000,
-        max_proba=0.9,
-        round_iter=12,
-        verbose=0,
-    ):
-        self.estimator = estimator
-        self.candidates = candidates
-        self.max_order = max_order
-        self.n_rounds = n_rounds
-        self.criterion = criterion
-        self.min_gain = min_gain
-        self.max_features = max_features
-        self.max_proba = max_proba
-        self.round_iter = round_iter
-        self.verbose = verbose
 
     @property
     def sample_unit(self) -> str:

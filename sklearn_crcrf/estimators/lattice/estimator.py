@@ -1,8 +1,9 @@
 """LatticeCRF: a CRF of any order, over the labels that a fast model finds likely."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,6 +55,7 @@ EPOCHS, ITERATIONS = 5, 1000
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class LatticeCRF(CallbackSupportMixin, LinearClassifier):
     """CRF of first, second or third order, over the labels that a fast model finds likely [1]_.
 
@@ -173,7 +175,29 @@ default="adagrad"
     0.0
     """
 
-    _parameter_constraints: dict = {
+    order: int = 2
+    candidates: str = "empirical"
+    _: KW_ONLY
+    threshold: str = "auto"
+    cv: Any = 2
+    candidate_scores: bool = True
+    transformer: Any = None
+    dropout: float = 0.5
+    criterion: Any = "log_loss"
+    sigma: float = 1.0
+    features: Any = "all"
+    min_freq: int = 1
+    solver: str = "adagrad"
+    max_iter: int | None = None
+    tol: float = 1e-5
+    decoding: str = "viterbi"
+    dtype: Any = None
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "order": [Interval(Integral, 1, 3, closed="both")],
         "candidates": [StrOptions({"empirical"}), BaseSequenceClassifier],
         "threshold": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
@@ -187,51 +211,6 @@ default="adagrad"
         "max_iter": [Interval(Integral, 0, None, closed="left"), None],
         "decoding": [StrOptions(set(DECODERS))],
     }
-
-    def __init__(
-        self,
-        order=2,
-        candidates="empirical",
-        *,
-        threshold="auto",
-        cv=2,
-        candidate_scores=True,
-        transformer=None,
-        dropout=0.5,
-        criterion="log_loss",
-        sigma=1.0,
-        features="all",
-        min_freq=1,
-        solver="adagrad",
-        max_iter=None,
-        tol=1e-5,
-        decoding="viterbi",
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.order = order
-        self.candidates = candidates
-        self.threshold = threshold
-        self.cv = cv
-        self.candidate_scores = candidate_scores
-        self.transformer = transformer
-        self.dropout = dropout
-        self.criterion = criterion
-        self.sigma = sigma
-        self.features = features
-        self.min_freq = min_freq
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.decoding = decoding
-        self.dtype = dtype
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LatticeCRF":

@@ -131,7 +131,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     estimators: list
     weights: Any = None
     _: KW_ONLY
-    validation_fraction: float | None = 0.5
+    validation_fraction: float = 0.5
     sample_unit: str = "sequence"
     n_jobs: int | None = None
     random_state: Any = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -135,7 +135,7 @@ class SemiMarkovCRF(CRF):
     (array(['LOC'], dtype=object), (1, 3))
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **CRF._parameter_constraints,
         "segment_sigma": [None, Interval(Real, 0, None, closed="neither")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
