@@ -11,10 +11,12 @@ from scipy.optimize import OptimizeResult
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.criteria import log_loss
+from sklearn_crcrf.data.sums import state_scores
 from sklearn_crcrf.estimators.crf.features import FEATURES
 from sklearn_crcrf.labels.constraints.constraints import forbidden_scores
-from sklearn_crcrf.linear import Corpus, numbered, state_scores
+from sklearn_crcrf.linear.corpus import Corpus
 from sklearn_crcrf.linear.problem import Problem
+from sklearn_crcrf.linear.terms import numbered
 from sklearn_crcrf.solvers import lbfgs, sgd
 from sklearn_crcrf.structures import Chain, Scores
 

@@ -9,7 +9,7 @@ from _common import cpu_seconds, yes_or_no
 from _trees import Treebank
 
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.linear import Corpus
+from sklearn_crcrf.linear.corpus import Corpus
 from sklearn_crcrf.structures import Scores, structure_of
 
 COLUMNS = ["labels", "words", "chains, ns a word", "trees, ns a word", "ratio", "target", "met"]

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_crcrf import CRF
+from sklearn_crcrf.data.sums import state_scores
 from sklearn_crcrf.datasets import Splits
-from sklearn_crcrf.linear import state_scores
 from sklearn_crcrf.structures import Chain, Scores
 
 # Iterations after which training needs no more memory, and any model labels equally fast.

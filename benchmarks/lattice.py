@@ -26,7 +26,7 @@ from sklearn_crcrf.estimators.lattice.candidates import Proposals
 from sklearn_crcrf.estimators.lattice.design import choose_features
 from sklearn_crcrf.estimators.lattice.problem import LatticeProblem
 from sklearn_crcrf.feature_extraction import text_features
-from sklearn_crcrf.linear import Corpus
+from sklearn_crcrf.linear.corpus import Corpus
 from sklearn_crcrf.metrics import known_accuracy, segment_f1, token_accuracy, unknown_accuracy
 from sklearn_crcrf.structures import HigherOrderChain, Lattice
 

@@ -11,7 +11,7 @@ import numpy as np
 from exponents import TAGGED, WORDS
 
 from sklearn_crcrf import CRF, text_features
-from sklearn_crcrf.linear import Objective
+from sklearn_crcrf.linear.objective import Objective
 
 # Every tenth sentence is trained on.
 STEP = 10

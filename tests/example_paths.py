@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from enumerated import Enumerated
 from hypothesis import strategies as st
 
-from sklearn_crcrf.linear import Coefficients, Corpus, Examples
+from sklearn_crcrf.linear.corpus import Corpus
+from sklearn_crcrf.linear.examples import Coefficients, Examples
 from sklearn_crcrf.linear.message_order import MessageOrder
 from sklearn_crcrf.structures import Chain
 

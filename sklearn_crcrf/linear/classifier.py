@@ -31,10 +31,10 @@ from ..serving import Tagger
 from ..structures import Scores, Structure
 from ..utils.replaced_parts import check_fitted, check_parts
 from ..utils.soundness import Array, Requirement, below, labels, matrix
-from . import Corpus, TransitionFeature, check_magnitude, edge_columns
-from .corpus import check_possible
+from .corpus import Corpus, check_magnitude, check_possible, edge_columns
 from .encoder import AttributeEncoder
 from .serving import linear_tagger_of
+from .terms import TransitionFeature
 
 __all__ = ["DECODERS", "LinearChainClassifier", "LinearClassifier"]
 

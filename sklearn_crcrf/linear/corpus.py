@@ -67,7 +67,7 @@ class Corpus(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.linear import Corpus
+    >>> from sklearn_crcrf.linear.corpus import Corpus
     >>> from sklearn_crcrf.structures import Chain
     >>> corpus = Corpus(np.eye(3), np.array([0, 1, 0]), Chain(np.array([0, 1, 3])), np.ones(2))
     >>> corpus.take(np.array([1])).X
@@ -184,7 +184,7 @@ def check_magnitude(X: Any, offsets: np.ndarray) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.linear import check_magnitude
+    >>> from sklearn_crcrf.linear.corpus import check_magnitude
     >>> check_magnitude(np.array([[1.0], [1e200]]), np.array([0, 2]))
     Traceback (most recent call last):
     ...

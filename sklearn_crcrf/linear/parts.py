@@ -17,10 +17,10 @@ from ..labels.constraints.constraints import Constraints, as_constraints, forbid
 from ..labels.encoding import sort_labels
 from ..structures import Chain
 from .corpus import Corpus, check_possible, transition_counts
+from .designs import observed_pairs
 from .encoder import AttributeEncoder
 from .objective import OwnColumns, Shard
 from .problem import Problem
-from .single_weights import observed_pairs
 from .terms import Terms, numbered
 
 __all__ = ["ModelShape", "OwnCorpus", "Part", "Survey", "read_part"]

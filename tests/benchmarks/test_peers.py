@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.optimize import OptimizeResult
 
-from sklearn_crcrf.linear import find_duplicates
+from sklearn_crcrf.linear.duplicate_columns import find_duplicates
 from sklearn_crcrf.linear.factoring import factor
 
 

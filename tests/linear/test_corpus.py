@@ -3,7 +3,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from sklearn_crcrf.linear import Corpus, corpus, transition_counts
+from sklearn_crcrf.linear import corpus
+from sklearn_crcrf.linear.corpus import Corpus, transition_counts
 from sklearn_crcrf.structures import Chain
 
 LENGTHS = np.array([2, 0, 3, 1, 3, 0, 2])

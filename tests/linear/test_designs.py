@@ -6,14 +6,14 @@ import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.linear import (
+from sklearn_crcrf.data.sums import state_scores
+from sklearn_crcrf.linear.designs import (
     DenseDesign,
     FactoredDesign,
     ObservedDesign,
     SparseDesign,
     observed_pairs,
     sparse_design,
-    state_scores,
 )
 
 N_TOKENS, N_ATTRIBUTES, N_LABELS = 90, 40, 6

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.linear import find_duplicates
+from sklearn_crcrf.linear.duplicate_columns import find_duplicates
 
 matrices = hnp.arrays(
     float,

@@ -8,19 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.linear import (
-    Chunk,
-    Coefficients,
-    Corpus,
-    Examples,
-    TransitionFeature,
-    correct,
-    edge_columns,
-    examples,
-    find,
-    link_tables,
-    state_scores,
-)
+from sklearn_crcrf.data.sums import state_scores
+from sklearn_crcrf.linear import examples, link_tables
+from sklearn_crcrf.linear.corpus import Chunk, Corpus, edge_columns
+from sklearn_crcrf.linear.examples import Coefficients, Examples, correct, find
+from sklearn_crcrf.linear.terms import TransitionFeature
 from sklearn_crcrf.structures import Chain, Scores
 
 seeds = st.integers(0, 2**32 - 1)

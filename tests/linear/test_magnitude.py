@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from cases import for_each
 
-from sklearn_crcrf.linear import check_magnitude
+from sklearn_crcrf.linear.corpus import check_magnitude
 
 
 @for_each("dtype", ["float32", "float64"])

@@ -10,22 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.linear import (
-    BatchObjective,
-    Corpus,
-    DenseDesign,
-    FactoredDesign,
-    Objective,
-    ObservedDesign,
-    Shard,
-    SparseDesign,
-    Terms,
-    corpus,
-    numbered,
-    shared_terms,
-)
+from sklearn_crcrf.linear import corpus
+from sklearn_crcrf.linear.batches import BatchObjective
+from sklearn_crcrf.linear.corpus import Corpus
+from sklearn_crcrf.linear.designs import DenseDesign, FactoredDesign, ObservedDesign, SparseDesign
 from sklearn_crcrf.linear.factoring import factor
-from sklearn_crcrf.linear.objective import here
+from sklearn_crcrf.linear.objective import Objective, Shard, here
+from sklearn_crcrf.linear.terms import Terms, numbered, shared_terms
 from sklearn_crcrf.structures import Chain
 
 N_LABELS, N_ATTRIBUTES = 3, 4

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from sklearn_crcrf.linear import Chunk, TransitionFeature
+from sklearn_crcrf.linear.corpus import Chunk
+from sklearn_crcrf.linear.terms import TransitionFeature
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 N_LABELS = 3

@@ -5,7 +5,9 @@ import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_array_equal
 
-from sklearn_crcrf.linear import Chunk, Terms, Weights, numbered, shared_terms
+from sklearn_crcrf.linear import Weights
+from sklearn_crcrf.linear.corpus import Chunk
+from sklearn_crcrf.linear.terms import Terms, numbered, shared_terms
 from sklearn_crcrf.structures import Chain, TokenTransitions
 
 SOME = np.array([[True, False, True], [False, False, False], [True, True, True]])

@@ -21,7 +21,9 @@ from sklearn_crcrf.estimators.max_margin import (
 )
 from sklearn_crcrf.estimators.perceptron.learning import Learned, MeanWeights
 from sklearn_crcrf.labels import roles_of
-from sklearn_crcrf.linear import Corpus, Examples, corpus, correct, find
+from sklearn_crcrf.linear import corpus
+from sklearn_crcrf.linear.corpus import Corpus
+from sklearn_crcrf.linear.examples import Examples, correct, find
 from sklearn_crcrf.linear.problem import Problem
 from sklearn_crcrf.structures import (
     Chain,

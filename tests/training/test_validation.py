@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_crcrf.linear import Corpus
+from sklearn_crcrf.linear.corpus import Corpus
 from sklearn_crcrf.structures import Chain
 from sklearn_crcrf.training.validation import hold_out, hold_out_of
 

@@ -22,8 +22,7 @@ from ...base.sample_weight import label_weights, sequence_weights
 from ...data.ragged import SequenceArray
 from ...labels.constraints.constraints import as_constraints, forbidden_scores
 from ...labels.partial import encode_partial_labels
-from ...linear import Corpus
-from ...linear.corpus import check_possible
+from ...linear.corpus import Corpus, check_possible
 from ...structures import Scores, Structure, structure_of
 from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out_of

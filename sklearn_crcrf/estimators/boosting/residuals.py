@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._kernels.threads import my_threads
 from ...criteria import log_loss
-from ...linear import Corpus
+from ...linear.corpus import Corpus
 from ...structures import Scores
 
 __all__ = ["Residuals", "TrainingData", "log_frequencies"]

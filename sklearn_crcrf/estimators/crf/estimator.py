@@ -13,13 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from ...base.docstrings import documented
+from ...base.weights import NamedWeights, Weights
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
-from ...linear import Corpus, NamedWeights, Weights, numbered
 from ...linear.classifier import DECODERS, LinearChainClassifier, LinearClassifier
+from ...linear.corpus import Corpus
 from ...linear.folder_shards import FolderShards
 from ...linear.parts import ModelShape
 from ...linear.problem import Problem
+from ...linear.terms import numbered
 from ...out_of_core import CorpusFolder
 from ...out_of_core.corpus_folder import refuse_what_needs_all
 from ...structures import Scores, Structure

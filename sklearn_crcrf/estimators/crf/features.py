@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...linear import Corpus, Weights, observed_pairs, transition_counts
+from ...base.weights import Weights
+from ...linear.corpus import Corpus, transition_counts
+from ...linear.designs import observed_pairs
 
 __all__ = ["FEATURES", "Features", "all_features", "observed_features"]
 

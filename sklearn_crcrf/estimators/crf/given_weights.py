@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from ...base.weights import Weights
 from ...data.ragged import SequenceArray, object_array
-from ...linear import Weights
 from .estimator import CRF
 
 __all__ = ["check_labels", "crf_with_weights"]

@@ -7,10 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from ...base.weights import NamedWeights, Weights
 from ...counts.classifier import CountingClassifier
 from ...criteria import log_loss
 from ...data.csr import sound_csr
-from ...linear import NamedWeights, Weights, observed_pairs, transition_counts
+from ...linear.corpus import transition_counts
+from ...linear.designs import observed_pairs
 from ...linear.encoder import AttributeEncoder
 from ...linear.problem import Problem
 from ...training import nested_fits

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...linear import Corpus, observed_pairs, transition_counts
+from ...linear.corpus import Corpus, transition_counts
+from ...linear.designs import observed_pairs
 from ..crf.estimator import CRF
 from ..crf.features import Features
 from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron

@@ -15,10 +15,10 @@ from ...base.batch_values import raise_if_impossible, raise_if_not_finite, token
 from ...base.batches import Batch
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
+from ...base.weights import NamedWeights
 from ...counts.links import edge_types
 from ...data.ragged import SequenceArray
 from ...feature_extraction.tagger_steps import tagger_steps
-from ...linear import NamedWeights
 from ...serving import Tagger
 from ...structures import HigherOrderChain, Scores, Structure
 from ...structures.inference import INFERENCE, Inference

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ...base.weights import NamedWeights, Weights
 from ...counts.labelled import ATTRIBUTES
 from ...counts.rows import FREQUENT
-from ...linear import NamedWeights, Weights
 from .model import word_kinds_of
 from .smoothed import SmoothedModel
 

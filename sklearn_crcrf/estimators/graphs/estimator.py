@@ -15,12 +15,15 @@ from ...base.contributions import (
     transition_contributions,
 )
 from ...base.docstrings import documented
+from ...base.weights import Weights
 from ...criteria import CRITERIA
 from ...data.graphs import GraphArray
 from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
-from ...linear import Corpus, EdgeEncoder, Weights, state_scores
+from ...data.sums import state_scores
 from ...linear.classifier import DECODERS
+from ...linear.corpus import Corpus
+from ...linear.edge_data import EdgeEncoder
 from ...linear.problem import Problem
 from ...structures import Graph, Scores, Structure, structure_of
 from ...structures.inference import INFERENCE, Inference, as_inference

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 
 from ...data.graphs import GraphArray
 from ...data.ragged import SequenceArray
-from ...linear import Term, Transition, TransitionTables, different_rows
+from ...linear.link_tables import different_rows
 from ...linear.problem import Problem
+from ...linear.terms import Term, Transition, TransitionTables
 from ...structures import Graph
 
 __all__ = [

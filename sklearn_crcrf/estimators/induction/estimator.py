@@ -17,7 +17,7 @@ from ...base.docstrings import documented
 from ...base.sample_weight import label_weights, sequence_weights
 from ...data.ragged import SequenceArray
 from ...labels.partial import encode_partial_labels
-from ...linear import check_magnitude, edge_columns, without_columns
+from ...linear.corpus import check_magnitude, edge_columns, without_columns
 from ...linear.encoder import AttributeEncoder
 from ...structures import Scores, Structure
 from ...training import nested_fits

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from ...data.sums import RowSums
-from ...linear import observed_pairs
+from ...linear.designs import observed_pairs
 
 __all__ = ["ColumnSums", "LabelledTokens", "Sums", "gain", "least_difference"]
 

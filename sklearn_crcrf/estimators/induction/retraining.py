@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
-from ...linear import Corpus
+from ...linear.corpus import Corpus
 from ..crf import CRF
 from ..crf.features import FEATURES, Features
 

@@ -22,8 +22,8 @@ from ...criteria import LogLoss, as_criterion
 from ...data.ragged import SequenceArray
 from ...data.sequences import as_sequences
 from ...labels.partial import encode_partial_labels
-from ...linear import Corpus, check_magnitude
 from ...linear.classifier import DECODERS, LinearClassifier
+from ...linear.corpus import Corpus, check_magnitude
 from ...linear.encoder import AttributeEncoder
 from ...solvers import adagrad
 from ...structures import Candidates, Lattice, LatticeScores, Structure, structure_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._kernels.lattice import sums as lattices
 from ...criteria import Criterion
-from ...linear import Corpus
+from ...linear.corpus import Corpus
 from ...linear.objective import Objective
 from ...utils.memory import retain_freed_memory
 from .design import Features, LatticeDesign

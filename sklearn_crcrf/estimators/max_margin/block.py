@@ -5,7 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...linear import Chunk, Coefficients, Examples, TransitionFeature
+from ...linear.corpus import Chunk
+from ...linear.examples import Coefficients, Examples
+from ...linear.terms import TransitionFeature
 from ...structures import Scores
 
 __all__ = ["Block", "UnitScores"]

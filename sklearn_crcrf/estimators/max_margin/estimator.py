@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.docstrings import documented
 from ...labels.constraints.constraints import forbidden_scores
-from ...linear import Coefficients, Examples
 from ...linear.classifier import LinearChainClassifier
+from ...linear.examples import Coefficients, Examples
 from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...utils.linear_algebra import in_one_thread
 from .exponentiated_gradient import exponentiated_gradient

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ...linear import Coefficients
+from ...linear.examples import Coefficients
 from .block import Block
 from .problem import Bounds, MarginProblem
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._kernels.tree import learning
-from ...linear import Coefficients
+from ...linear.examples import Coefficients
 from .block import Block, UnitScores
 from .problem import MarginProblem
 

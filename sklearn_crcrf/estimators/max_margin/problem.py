@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ...linear import Coefficients, Examples, find
+from ...linear.examples import Coefficients, Examples, find
 from ...structures import Unsupported
 
 __all__ = ["Bounds", "MarginProblem"]

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from ..._kernels.threads import my_threads
 from ..._kernels.tree import binary_labels
-from ...linear import Chunk, Corpus, DenseDesign, sparse_design
+from ...linear.corpus import Chunk, Corpus
+from ...linear.designs import DenseDesign, sparse_design
 from ...linear.message_order import MessageOrder
 from ...structures import Structure
 

@@ -14,8 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.batches import Batch
 from ...base.docstrings import documented
-from ...linear import Corpus, state_scores
+from ...data.sums import state_scores
 from ...linear.classifier import LinearChainClassifier
+from ...linear.corpus import Corpus
 from ...solvers import column_lbfgs
 from ...structures import Scores
 from ...training.loop import CallbackSupportMixin, FitProgress, train

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from ...base.docstrings import documented
 from ...data.layout import Layout
 from ...labels.partial import encode_allowed
-from ...linear import Corpus
+from ...linear.corpus import Corpus
 from ...structures import Scores, Structure
 from ...utils.replaced_parts import check_fitted
 from .learning import LEARNERS, LastWeights, Learned

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ...linear import Coefficients, Examples, correct, step_by_margin
+from ...linear.examples import Coefficients, Examples, correct, step_by_margin
 from .resuming import Known
 from .voting import WeightHistory
 

@@ -14,9 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ...base.docstrings import documented
+from ...base.weights import Weights
 from ...labels.constraints.constraints import forbidden_scores
-from ...linear import Corpus, Examples, Weights, find
 from ...linear.classifier import LinearChainClassifier
+from ...linear.corpus import Corpus
+from ...linear.examples import Examples, find
 from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...training.loop import CallbackSupportMixin, FitProgress, train

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...labels.constraints.constraints import forbidden_scores
-from ...linear import Coefficients, Examples
+from ...linear.examples import Coefficients, Examples
 from ...linear.folder_shards import FolderShards
 from ...linear.parts import OwnCorpus
 from ...out_of_core.corpus_folder import refuse_what_needs_all

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.weights import places_of
-from ...linear import Coefficients, NamedWeights, Weights
+from ...base.weights import NamedWeights, Weights, places_of
+from ...linear.examples import Coefficients
 from .voting import WeightHistory
 
 __all__ = ["Known"]

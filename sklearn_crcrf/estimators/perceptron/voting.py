@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data.ragged import joined_ranges
-from ...linear import Coefficients, Differences, Examples, find
+from ...linear.examples import Coefficients, Differences, Examples, find
 from ...utils.soundness import Array, Fact, Requirement, below, indices, pointers
 
 __all__ = ["Changes", "WeightHistory", "count_votes"]

@@ -11,10 +11,11 @@ from sklearn.utils._param_validation import Interval
 from ...base.batches import Batch
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
+from ...base.weights import NamedWeights, Weights
 from ...data.ragged import SequenceArray, locate
 from ...labels.segments.roles import Roles, roles_of
 from ...labels.segments.schemes import ONE_TO_ONE
-from ...linear import Corpus, NamedWeights, Weights
+from ...linear.corpus import Corpus
 from ...linear.problem import Problem
 from ...structures import Scores, SemiMarkovChain, Structure, structure_of
 from ...utils.soundness import Array, Fact, Requirement

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...linear import Term, Weights
+from ...base.weights import Weights
+from ...linear.terms import Term
 from ...structures import ScoreGradient, Scores, SegmentLayout
 
 __all__ = ["Length", "SegmentWeights", "SpanFeature", "segment_scores"]

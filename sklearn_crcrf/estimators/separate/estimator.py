@@ -19,7 +19,7 @@ from ...counts.prepared_links import PreparedLinks
 from ...data.graphs import GraphArray
 from ...data.ragged import SequenceArray
 from ...labels.partial import encode_partial_labels
-from ...linear import EdgeEncoder
+from ...linear.edge_data import EdgeEncoder
 from ...linear.encoder import AttributeEncoder
 from ...structures import Graph, Scores, Structure, structure_of
 from ...structures.inference import INFERENCE, Inference, as_inference

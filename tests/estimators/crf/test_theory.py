@@ -13,7 +13,11 @@ from numpy.testing import assert_allclose
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.feature_extraction import SequenceVectorizer
-from sklearn_crcrf.linear import Corpus, Shard, SparseDesign, Terms, Weights, shared_terms
+from sklearn_crcrf.linear import Weights
+from sklearn_crcrf.linear.corpus import Corpus
+from sklearn_crcrf.linear.designs import SparseDesign
+from sklearn_crcrf.linear.objective import Shard
+from sklearn_crcrf.linear.terms import Terms, shared_terms
 from sklearn_crcrf.solvers import conjugate_gradient, lbfgs
 from sklearn_crcrf.structures import structure_of
 

@@ -20,7 +20,7 @@ from sklearn_crcrf.estimators.lattice.problem import (
     LatticeLearning,
     LatticeProblem,
 )
-from sklearn_crcrf.linear import Corpus
+from sklearn_crcrf.linear.corpus import Corpus
 from sklearn_crcrf.structures import Candidates, Lattice, LatticeScores
 
 N_LABELS, N_ATTRIBUTES, LENGTHS = 4, 6, (3, 1, 4, 0, 2)

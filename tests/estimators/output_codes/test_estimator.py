@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_crcrf import CRF, GraphArray, OutputCodeCRF, SequenceArray
 from sklearn_crcrf.estimators.output_codes.columns import Columns
 from sklearn_crcrf.estimators.output_codes.decoding import nearest_code_scores
-from sklearn_crcrf.linear import Corpus
+from sklearn_crcrf.linear.corpus import Corpus
 from sklearn_crcrf.structures import Chain
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -17,7 +17,7 @@ from toy import make_corpus
 
 from sklearn_crcrf import SequenceArray, SequenceVectorizer, StructuredPerceptron, Window
 from sklearn_crcrf.estimators.perceptron import learning
-from sklearn_crcrf.linear import Examples
+from sklearn_crcrf.linear.examples import Examples
 
 X, y = make_corpus(n_sequences=40)
 X, y = [*X, []], [*y, []]

@@ -10,7 +10,8 @@ from sklearn_crcrf.datasets import make_addresses, write_conll
 from sklearn_crcrf.estimators.perceptron.learning import Learned, MeanWeights
 from sklearn_crcrf.estimators.perceptron.out_of_core import FolderExamples
 from sklearn_crcrf.labels.constraints.constraints import forbidden_scores
-from sklearn_crcrf.linear import Corpus, Examples
+from sklearn_crcrf.linear.corpus import Corpus
+from sklearn_crcrf.linear.examples import Examples
 from sklearn_crcrf.linear.folder_shards import FolderShards
 from sklearn_crcrf.out_of_core import write_corpus
 from sklearn_crcrf.structures import Chain
