@@ -2,8 +2,6 @@
 
 from ..utils.docstrings import entries_of, filling
 
-__all__ = ["of_segments", "of_tokens"]
-
 TOKENS = entries_of("""
     y_true, y_pred : list of label lists, SequenceArray or 1-D array
         True and predicted labels. An unknown true label, None or a missing value, is left out; a

@@ -1,5 +1,6 @@
 """Wrong segments, by kind of error."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,6 @@ from ..labels.segments.segments import Segments
 from .docstrings import of_segments
 from .flatten import Pair, flatten
 from .segments import segments_of
-
-__all__ = ["SEGMENT_ERRORS", "SegmentErrors", "SegmentMatch", "match_segments", "segment_errors"]
 
 SEGMENT_ERRORS = ("wrong type", "wrong boundary", "missed", "spurious")
 KINDS = ("correct", *SEGMENT_ERRORS)
@@ -59,6 +58,10 @@ class SegmentMatch(NamedTuple):
         0 to 4 for "correct", "wrong type", "wrong boundary", "missed" and "spurious".
     of_true, of_pred : ndarray of shape (n_matches,)
         Index of the true and of the predicted segment, -1 for none.
+    segment : ndarray of shape (n_matches,)
+        Index of the true segment, else of the predicted one after all true ones.
+    start : ndarray of shape (n_matches,)
+        The first token of that segment.
     """
 
     true: Segments
@@ -66,6 +69,8 @@ class SegmentMatch(NamedTuple):
     kind: np.ndarray
     of_true: np.ndarray
     of_pred: np.ndarray
+    segment: np.ndarray
+    start: np.ndarray
 
 
 @of_segments
@@ -112,72 +117,52 @@ def segment_errors(
     """
     pair = flatten(y_true, y_pred, sample_weight)
     match = match_segments(pair, scheme, reading)
-    weight = pair.weight[_first_tokens(match, pair.true.offsets)]
-    types, kind_of_type = factorize(np.concatenate([match.true.type, match.pred.type]))
-    n_true = len(match.true.type)
-    segment = np.where(match.of_true < 0, n_true + match.of_pred, match.of_true)
-    cell = match.kind * len(types) + kind_of_type[segment]
-    counts = np.bincount(cell, weight, len(KINDS) * len(types))
+    types, number = factorize(np.concatenate([match.true.type, match.pred.type]))
+    cell = match.kind * len(types) + number[match.segment]
+    counts = np.bincount(cell, pair.weight[match.start], len(KINDS) * len(types))
     return SegmentErrors(types, *counts.reshape(len(KINDS), -1))
 
 
 def match_segments(pair: Pair, scheme: str, reading: str) -> SegmentMatch:
     """Match true and predicted segments one to one, see :func:`segment_errors`."""
     true, pred = segments_of(pair, scheme, reading)
-    places = [
-        list(zip(s.sequence.tolist(), s.start.tolist(), s.end.tolist(), strict=True))
-        for s in (true, pred)
-    ]
-    place_of_pred = {place: j for j, place in enumerate(places[1])}
-    partner = np.array([place_of_pred.get(place, -1) for place in places[0]], dtype=np.int64)
-    same_type = np.array(
-        [j >= 0 and true.type[i] == pred.type[j] for i, j in enumerate(partner)], dtype=bool
+    n_true, offsets = len(true.type), pair.true.offsets
+    every = Segments(*map(np.concatenate, zip(true, pred, strict=True)))
+    start, end = (offsets[every.sequence] + bound for bound in (every.start, every.end))
+    _, type_of = factorize(every.type)
+    partner, kind = np.full(n_true, -1), np.full(n_true, MISSED)
+    _, i, j = np.intersect1d(
+        start[:n_true], start[n_true:], assume_unique=True, return_indices=True
     )
-    kind = np.select([same_type, partner >= 0], [CORRECT, WRONG_TYPE], MISSED)
-    free_true = np.flatnonzero(partner < 0)
-    free_pred = np.setdiff1d(np.arange(len(places[1])), partner)
-    for i, j in _overlapping(places, true.type, pred.type, free_true, free_pred):
-        partner[i], kind[i] = j, WRONG_BOUNDARY
-    spurious = np.setdiff1d(free_pred, partner)
-    return _in_order(
-        SegmentMatch(
-            true,
-            pred,
-            np.append(kind, np.full(len(spurious), SPURIOUS)),
-            np.append(np.arange(len(partner)), np.full(len(spurious), -1)),
-            np.append(partner, spurious),
-        ),
-        pair.true.offsets,
-    )
+    same = end[i] == end[n_true + j]
+    i, j = i[same], j[same]
+    partner[i], kind[i] = j, np.where(type_of[i] == type_of[n_true + j], CORRECT, WRONG_TYPE)
+    free = np.append(partner < 0, ~np.isin(np.arange(len(pred.type)), partner))
+    for a, b in _overlapping(start, end, type_of, np.flatnonzero(free), n_true):
+        partner[a], kind[a] = b - n_true, WRONG_BOUNDARY
+    spurious = np.setdiff1d(np.arange(len(pred.type)), partner)
+    of_true = np.append(np.arange(n_true), np.full(len(spurious), -1))
+    of_pred = np.append(partner, spurious)
+    segment = np.where(of_true < 0, n_true + of_pred, of_true)
+    order = np.argsort(start[segment], kind="stable")
+    kinds = np.append(kind, np.full(len(spurious), SPURIOUS))
+    parts = (part[order] for part in (kinds, of_true, of_pred, segment, start[segment]))
+    return SegmentMatch(true, pred, *parts)
 
 
-def _overlapping(places, type_of_true, type_of_pred, free_true, free_pred):
-    """Pairs of segments of one type that overlap, as many as there can be."""
+def _overlapping(
+    start: np.ndarray, end: np.ndarray, type_of: np.ndarray, free: np.ndarray, n_true: int
+) -> Iterator[tuple[int, int]]:
+    """Yield pairs of segments of one type that overlap, as many as there can be."""
     by_type: dict[int, tuple[list[int], list[int]]] = {}
-    for which, (free, types) in enumerate(((free_true, type_of_true), (free_pred, type_of_pred))):
-        for k in free.tolist():
-            by_type.setdefault(types[k], ([], []))[which].append(k)
+    for k in free[::-1].tolist():
+        by_type.setdefault(type_of[k], ([], []))[k >= n_true].append(k)
     for true, pred in by_type.values():
-        true, pred = true[::-1], pred[::-1]
         while true and pred:
-            a, b = places[0][true[-1]], places[1][pred[-1]]
-            if a[0] == b[0] and a[1] < b[2] and b[1] < a[2]:
+            a, b = true[-1], pred[-1]
+            if start[a] < end[b] and start[b] < end[a]:
                 yield true.pop(), pred.pop()
-            elif (a[0], a[2]) <= (b[0], b[2]):
+            elif end[a] <= end[b]:
                 true.pop()
             else:
                 pred.pop()
-
-
-def _first_tokens(match: SegmentMatch, offsets: np.ndarray) -> np.ndarray:
-    """The first token of the true segment of each match, else of its predicted segment."""
-    true, pred = (offsets[s.sequence] + s.start for s in (match.true, match.pred))
-    both = np.concatenate([true, pred])
-    return both[np.where(match.of_true < 0, len(true) + match.of_pred, match.of_true)]
-
-
-def _in_order(match: SegmentMatch, offsets: np.ndarray) -> SegmentMatch:
-    order = np.argsort(_first_tokens(match, offsets), kind="stable")
-    return match._replace(
-        kind=match.kind[order], of_true=match.of_true[order], of_pred=match.of_pred[order]
-    )

@@ -14,20 +14,6 @@ from ..utils.names import check_several
 from ..utils.real_numbers import real_numbers
 from ..utils.warning import warn_caller
 
-__all__ = [
-    "Pair",
-    "ZeroDivision",
-    "are_equal",
-    "check_same_layout",
-    "chosen",
-    "divide",
-    "flatten",
-    "label_list",
-    "sample_lengths",
-    "sample_weights",
-    "token_weights",
-]
-
 ZeroDivision = float | Literal["warn"]
 LARGEST_SUM = 1e307  # of weights, so that a few sums can be added without overflow
 

@@ -11,8 +11,6 @@ from ..labels.segments.label_sequences import label_sequences
 from .docstrings import of_tokens
 from .flatten import check_same_layout, label_list, token_weights
 
-__all__ = ["as_probabilities", "check_probabilities", "token_log_loss"]
-
 
 @of_tokens
 def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: Any = None) -> float:

@@ -10,8 +10,6 @@ from .docstrings import of_segments
 from .flatten import ZeroDivision, divide
 from .segments import SegmentScores, count, scores
 
-__all__ = ["segment_report"]
-
 
 @overload
 def segment_report(

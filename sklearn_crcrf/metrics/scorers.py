@@ -12,8 +12,6 @@ from .probabilities import token_log_loss
 from .segments import segment_f1, segment_precision, segment_recall
 from .tokens import known_accuracy, sequence_accuracy, token_accuracy, token_f1, unknown_accuracy
 
-__all__ = ["get_sequence_scorer", "get_sequence_scorer_names"]
-
 
 def get_sequence_scorer(name: str, **options: Any) -> Callable[..., float]:
     """A scorer by name, to be used as ``scoring=``.

@@ -9,14 +9,6 @@ from ..labels.segments.segments import Segments, find_segments
 from .docstrings import of_segments
 from .flatten import Pair, ZeroDivision, divide, flatten
 
-__all__ = [
-    "SegmentScores",
-    "segment_f1",
-    "segment_precision",
-    "segment_precision_recall_f1",
-    "segment_recall",
-]
-
 
 class SegmentScores(NamedTuple):
     """Precision, recall and F1 of segments, and the number of true segments.

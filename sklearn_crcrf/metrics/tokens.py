@@ -20,15 +20,6 @@ from .flatten import (
     sample_weights,
 )
 
-__all__ = [
-    "known_accuracy",
-    "sequence_accuracy",
-    "token_accuracy",
-    "token_confusion_matrix",
-    "token_f1",
-    "unknown_accuracy",
-]
-
 
 @of_tokens
 def token_accuracy(

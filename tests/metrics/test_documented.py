@@ -9,7 +9,7 @@ from test_docstrings import section
 from sklearn_crcrf import metrics
 from sklearn_crcrf.utils.docstrings import PLACE
 
-FUNCTIONS = [f for f in vars(metrics).values() if isfunction(f) and f.__name__ in metrics.__all__]
+FUNCTIONS = [f for name in metrics.__all__ if isfunction(f := getattr(metrics, name))]
 
 
 @for_each("function", FUNCTIONS)

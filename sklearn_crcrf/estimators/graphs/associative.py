@@ -1,15 +1,10 @@
 """AssociativeMarkovNetwork: linked nodes tend to have equal labels, trained for a margin."""
 
-from typing import Any, ClassVar
-
-from sklearn.utils._param_validation import StrOptions
+from typing import Any
 
 from ...base.docstrings import documented
 from ...criteria import MaxMargin
-from ...structures.inference import INFERENCE, Inference
 from .estimator import GraphCRF
-
-__all__ = ["AssociativeMarkovNetwork"]
 
 
 @documented
@@ -88,10 +83,6 @@ class AssociativeMarkovNetwork(GraphCRF):
     >>> network.predict(ring).tolist()
     [['R', 'R', 'R', 'B']]
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        "inference": [StrOptions(set(INFERENCE)), Inference],
-    }
 
     def __init__(
         self,

@@ -16,7 +16,6 @@ from ...base.contributions import (
 )
 from ...base.docstrings import documented
 from ...base.weights import Weights
-from ...criteria import CRITERIA
 from ...data.graphs import GraphArray
 from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
@@ -30,7 +29,6 @@ from ...structures.inference import INFERENCE, Inference, as_inference
 from ...structures.inference.base import IterationCount, warn_unless_converged
 from ...utils.soundness import Requirement, below
 from ..crf import CRF
-from ..crf.solving import SOLVERS
 from .problem import (
     AssociativeProblem,
     GraphProblem,
@@ -39,8 +37,6 @@ from .problem import (
     labelled_part,
     tied_pairs,
 )
-
-__all__ = ["GraphCRF"]
 
 
 def _trains_by_parts(crf: "GraphCRF") -> bool:
@@ -163,14 +159,11 @@ default="pseudo_likelihood"
 
     _edge_encoder: EdgeEncoder
     _parameter_constraints: ClassVar[dict] = {
-        "criterion": [StrOptions(set(CRITERIA)), callable],
+        **CRF._parameter_constraints,
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "symmetric": ["boolean"],
         "associative": ["boolean"],
-        "features": CRF._parameter_constraints["features"],
-        "solver": [StrOptions({"auto", *SOLVERS})],
         "init": [StrOptions({"zeros", "log_loss"}), Weights],
-        "decoding": [StrOptions({"auto", *DECODERS})],
     }
 
     def __init__(

@@ -12,15 +12,6 @@ from ...linear.problem import Problem
 from ...linear.terms import Term, Transition, TransitionTables
 from ...structures import Graph
 
-__all__ = [
-    "AssociativeProblem",
-    "GraphProblem",
-    "LinkFeature",
-    "check_not_negative",
-    "labelled_part",
-    "tied_pairs",
-]
-
 
 def labelled_part(
     X: SequenceArray, y: SequenceArray

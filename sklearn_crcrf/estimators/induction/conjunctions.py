@@ -12,8 +12,6 @@ from ..._kernels.sparse.columns import join_columns, some_entries
 from ...data.csr import csr_arrays
 from ...utils.soundness import Fact, Requirement, indices
 
-__all__ = ["Conjunctions", "selected"]
-
 
 class Conjunctions(NamedTuple):
     """Columns: the attributes, followed by conjunctions of them.

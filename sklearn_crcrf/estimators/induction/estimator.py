@@ -1,6 +1,6 @@
 """FeatureInduction: a CRF whose features are chosen, and joined from attributes, in training."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -28,8 +28,6 @@ from .conjunctions import selected
 from .gains import LabelledTokens
 from .retraining import SET, Retraining, beside
 from .rounds import Induction, Rule, round_sizes
-
-__all__ = ["FeatureInduction"]
 
 # Parameters of the CRF that are read or set.
 NEEDED = {"c1", "class_weight", "dtype", "min_freq", "sigma", *SET}
@@ -218,8 +216,7 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
             raise ValueError(f"estimator={given!r} must have the parameter {min(missing)!r}")
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)
         self._encoder = AttributeEncoder(given.min_freq, given.dtype, given.edge_columns)
-        attributes = sp.csr_array(self._encoder.fit_transform(_tokens(sequences.X)))
-        attributes.sort_indices()
+        attributes = self._encode(sequences.X, self._encoder.fit_transform)
         check_magnitude(attributes, sequences.X.offsets)
         self.classes_, ids, _ = encode_partial_labels(sequences.y)
         weights_of_labels = label_weights(given.class_weight, self.classes_, ids)
@@ -310,8 +307,10 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         first = len(self._encoder.edge_attributes)
         return self.attribute_names_[first : first + len(self._columns)]
 
-    def _encode(self, X: SequenceArray) -> sp.csr_array:
-        attributes = sp.csr_array(self._encoder.transform(_tokens(X)))
+    def _encode(self, X: SequenceArray, encode: Callable | None = None) -> sp.csr_array:
+        encode = self._encoder.transform if encode is None else encode
+        # The CRF itself reads the edges of X.
+        attributes = sp.csr_array(encode(SequenceArray(X.data, X.offsets)))
         attributes.sort_indices()
         return attributes
 
@@ -365,8 +364,3 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         wide = getattr(self.estimator_, "n_features_in_", None)
         expected = len(self._encoder.edge_attributes) + n_columns
         yield Fact("estimator_", wide == expected, f"must have {expected} columns")
-
-
-def _tokens(X: SequenceArray) -> SequenceArray:
-    """X without its edges, which the CRF itself reads."""
-    return SequenceArray(X.data, X.offsets)

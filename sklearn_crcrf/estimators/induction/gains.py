@@ -9,8 +9,6 @@ from scipy.special import expit
 from ...data.sums import RowSums
 from ...linear.designs import observed_pairs
 
-__all__ = ["ColumnSums", "LabelledTokens", "Sums", "gain", "least_difference"]
-
 # Steps of Newton's method, after which gains are exact to several digits; the largest weight, in
 # units of the typical value of a column; and the least distance of probabilities from 0 and 1.
 N_STEPS, LARGEST, LEAST, TINY = 12, 20.0, 1e-9, 1e-30

@@ -7,8 +7,6 @@ from ..._kernels.sparse.keys import number_keys
 from ...data.ragged import joined_ranges
 from .conjunctions import Conjunctions
 
-__all__ = ["with_proposals"]
-
 # Most pairs of columns that are looked at: of more, only some of the tokens are. And the largest
 # number of new conjunctions.
 MOST_PAIRS, MOST_PROPOSED = 2**21, 2**15

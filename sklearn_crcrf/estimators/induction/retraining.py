@@ -15,8 +15,6 @@ from ...linear.corpus import Corpus
 from ..crf import CRF
 from ..crf.features import FEATURES, Features
 
-__all__ = ["SET", "ChosenPairs", "Retraining", "beside"]
-
 
 class ChosenPairs(NamedTuple):
     """Weights for given pairs of column and label, and for transitions as another choice has it.

@@ -10,8 +10,6 @@ from .conjunctions import Conjunctions, selected
 from .gains import ColumnSums, LabelledTokens, Sums, gain, least_difference
 from .proposals import with_proposals
 
-__all__ = ["Induction", "Rule", "Scored", "best", "round_sizes"]
-
 # By how much a conjunction must be better than both columns that it joins.
 BETTER = 1.5
 # Expected counts that differ by no more than this part of a column's total are the same.

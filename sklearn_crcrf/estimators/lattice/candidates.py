@@ -12,8 +12,6 @@ from ...base.classifier import BaseSequenceClassifier
 from ...data.ragged import SequenceArray
 from ...structures import Candidates, Scores, Structure
 
-__all__ = ["CandidateStatistics", "Fold", "Proposals", "likely_labels"]
-
 
 def likely_labels(
     classifier: BaseSequenceClassifier,

@@ -18,20 +18,9 @@ from ..._kernels.lattice.runs import (
 )
 from ..._kernels.sizes import check_number
 from ..._kernels.sparse.keys import number_keys
+from ...data.csr import csr_arrays
 from ...data.ragged import joined_ranges
 from ...structures import Lattice, LatticeScores
-
-__all__ = [
-    "Ends",
-    "Features",
-    "LatticeDesign",
-    "choose_features",
-    "end_runs",
-    "keys_of_runs",
-    "labels_of_key",
-    "positions",
-    "run_key",
-]
 
 
 class Ends(NamedTuple):
@@ -208,14 +197,11 @@ class LatticeDesign:
         places = np.arange(self.X.nnz)  # of the entries of X, here by columns
         columns = sp.csr_array((places, self.X.indices, self.X.indptr), self.X.shape).tocsc()
         number_candidate_pairs(
-            columns.indptr.astype(np.int64),
-            columns.indices.astype(np.int32, copy=False),
-            columns.data.astype(np.int64),
+            *csr_arrays(columns),
             self.first_pair,
             candidates.indptr,
             candidates.label,
-            pairs.indptr.astype(np.int64),
-            pairs.indices.astype(np.int32, copy=False),
+            *csr_arrays(pairs)[:2],
             pairs.shape[1],
             numbers,
         )

@@ -19,6 +19,7 @@ from ...base.contributions import Contributions, attribute_contributions
 from ...base.docstrings import documented
 from ...base.sample_weight import sequence_weights
 from ...criteria import LogLoss, as_criterion
+from ...data.csr import csr_arrays
 from ...data.ragged import SequenceArray
 from ...data.sequences import as_sequences
 from ...labels.partial import encode_partial_labels
@@ -41,8 +42,6 @@ from .design import (
     run_key,
 )
 from .problem import LatticeLearning, LatticeProblem
-
-__all__ = ["LatticeCRF"]
 
 # Solvers of an objective over all sequences.
 SOLVERS = ("lbfgs", "newton-cg", "cg", "rprop", "quickprop", "bundle")
@@ -334,12 +333,13 @@ default="adagrad"
 
     def _set_weights(self, problem: LatticeProblem, x: np.ndarray) -> None:
         features = problem.features
-        n_pairs, n_runs, n_known = features.sizes
-        of_pairs, of_runs, of_known = np.split(x.copy(), [n_pairs, n_pairs + n_runs])
+        of_pairs, of_runs, of_known = features.split(x.copy())
         pairs = features.pairs
         self.coef_ = sp.csr_array((of_pairs, pairs.indices, pairs.indptr), shape=pairs.shape)
         self._run_keys, self._run_weights = features.runs, of_runs
-        self.candidate_coef_ = of_known if n_known else np.zeros(len(self.classes_), x.dtype)
+        self.candidate_coef_ = (
+            of_known if features.has_known else np.zeros(len(self.classes_), x.dtype)
+        )
 
     @property
     def label_runs_(self) -> dict[tuple, float]:
@@ -404,18 +404,9 @@ default="adagrad"
         np.add.at(runs, ends.place, weights[positions(ends.key, self._run_keys)])
         state = runs[: len(candidates.label)]
         state += self.candidate_coef_[candidates.label] * candidates.log_probability
-        rows = prepared[batch.start : batch.stop]
-        add_rows_to_candidates(
-            rows.indptr.astype(np.int64),
-            rows.indices.astype(np.int32),
-            rows.data.astype(self.coef_.dtype),
-            self.coef_.indptr.astype(np.int64),
-            self.coef_.indices.astype(np.int32),
-            self.coef_.data,
-            candidates.indptr,
-            candidates.label,
-            state,
-        )
+        rows = prepared[batch.start : batch.stop].astype(self.coef_.dtype)
+        entries = *csr_arrays(rows), *csr_arrays(self.coef_)
+        add_rows_to_candidates(*entries, candidates.indptr, candidates.label, state)
         return LatticeScores(runs, candidates)
 
     def _contributions(self, prepared: sp.csr_array, batch: Batch, y: np.ndarray) -> Contributions:

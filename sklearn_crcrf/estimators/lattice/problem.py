@@ -14,8 +14,6 @@ from ...linear.objective import Objective
 from ...utils.memory import retain_freed_memory
 from .design import Features, LatticeDesign
 
-__all__ = ["LatticeLearning", "LatticeProblem"]
-
 # About the number of scores of a shard, which stay in the cache of a processor.
 SHARD = 2**16
 # Random numbers below this decide which attributes are left out.

@@ -23,8 +23,6 @@ from ..crf import CRF
 from .segmented import SegmentedArray
 from .terms import Length, SegmentWeights, SpanFeature, segment_scores
 
-__all__ = ["SemiMarkovCRF"]
-
 
 @documented
 class SemiMarkovCRF(CRF):

@@ -1,6 +1,7 @@
 """SegmentFeatures: symbols of whole segments."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, cast
 
@@ -21,8 +22,6 @@ from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Fact, Requirement, below
 from .segmented import SegmentedArray
 from .span_table import Entries, SpanTransformer, segmented
-
-__all__ = ["SegmentFeatures"]
 
 #: The features that are made of the tokens rather than of a column by name.
 OF_WORDS = ("string", "around", "shape")
@@ -295,16 +294,14 @@ class SpanSource:
         return edges
 
     def _called_runs(self, function: SegmentFunction, start: np.ndarray, stop: np.ndarray) -> list:
+        @lru_cache(maxsize=1)
+        def call(s: int) -> Callable[[int, int], Any]:
+            return _function_of(function, self._X[s], s)
+
         sequence = np.searchsorted(self._X.offsets, start, side="right") - 1
-        found: list[tuple[str, ...]] = []
-        current, call = -1, cast(Any, None)
         origin = self._X.offsets[sequence]
-        spans = np.column_stack([sequence, start - origin, stop - origin])
-        for s, a, b in spans.tolist():
-            if s != current:
-                current, call = s, _function_of(function, self._X[s], s)
-            found += [(symbol,) for symbol in _as_symbols(call(a, b), s, a, b)]
-        return found
+        spans = np.column_stack([sequence, start - origin, stop - origin]).tolist()
+        return [(symbol,) for s, a, b in spans for symbol in _as_symbols(call(s)(a, b), s, a, b)]
 
     def _find_called(
         self, function: SegmentFunction, symbols: Phrases, max_length: int

@@ -22,8 +22,6 @@ from .segmented import SegmentedArray
 from .similarity import SIMILARITIES, Function, Similarity, Text
 from .span_table import Entries, SpanTransformer, segmented
 
-__all__ = ["SegmentGazetteer"]
-
 # About the number of spans that are compared with a list at once.
 BLOCK = 50_000
 
@@ -193,9 +191,8 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
             short = length <= self.max_length
             start, length = start[short], length[short]
             first, several = k * n_columns, length > 1
-            entries.append(Entries.of(start, length, np.full(len(start), first)))
-            more = np.full(int(several.sum()), first + 1)
-            entries.append(Entries.of(start[several], length[several], more))
+            entries.append(Entries.of(start, length, first))
+            entries.append(Entries.of(start[several], length[several], first + 1))
             if len(self._bins()) and phrases.n_runs:
                 text = Text(ids, np.append(words, -1)[table.codes[:, j]], distinct, following)
                 soft = self._similar(phrases, text, start, length)
@@ -252,17 +249,14 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
         """The bins of the spans that are no phrases."""
         known = Similarity(phrases, self.max_phrases, self.similarity)
         longest, edges = self.max_length + 1, np.asarray(self.bins, dtype=float)
-        is_phrase = np.sort(start * longest + length)
+        exact = start * longest + length
         found = []
         for n in range(1, self.max_length + 1):
             at = np.flatnonzero(text.following >= n - 1)
             for block in np.array_split(at, -(-len(at) // BLOCK) or 1):
                 where, value = known.nearest(text, block, n)
                 bin_of = np.searchsorted(edges, value + 1e-9, side="right") - 1
-                keys = where * longest + n
-                place = np.minimum(np.searchsorted(is_phrase, keys), max(len(is_phrase) - 1, 0))
-                exact = is_phrase[place] == keys if len(is_phrase) else np.zeros(len(keys), bool)
-                kept = (bin_of >= 0) & ~exact
+                kept = (bin_of >= 0) & ~np.isin(where * longest + n, exact)
                 found.append(Entries.of(where[kept], n, bin_of[kept]))
         return Entries(*map(np.concatenate, zip(*found, strict=True)))
 

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from ...data.ragged import SequenceArray
 from ...structures import Spans
 
-__all__ = ["SegmentedArray"]
-
 
 class SegmentedArray(SequenceArray):
     """Sequences that also hold features of spans: runs of tokens that may be segments.

@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from ...data.phrases import Phrases
 from ...data.ragged import joined_ranges
 
-__all__ = ["SIMILARITIES", "Function", "Similarity", "Text"]
-
 SIMILARITIES = ("jaccard", "tfidf")
 
 Function = Callable[[tuple[str, ...], tuple[str, ...]], float]

@@ -1,7 +1,7 @@
 """Features of spans, as the spans of a SegmentedArray, and the base of what makes them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,8 +11,6 @@ from ...data.ragged import SequenceArray
 from ...structures import Spans
 from ...utils.soundness import Sound
 from .segmented import SegmentedArray
-
-__all__ = ["Entries", "SpanTransformer", "segmented"]
 
 
 class Entries(NamedTuple):
@@ -42,11 +40,12 @@ class Entries(NamedTuple):
     value: np.ndarray
 
     @classmethod
-    def of(cls, start: np.ndarray, length: np.ndarray | int, column: np.ndarray) -> "Entries":
-        """Entries of value 1; the length may be common to all."""
-        start = np.asarray(start, dtype=np.int64)
-        length = np.broadcast_to(np.asarray(length, dtype=np.int64), start.shape)
-        return cls(start, length, np.asarray(column, dtype=np.int64), np.ones(len(start)))
+    def of(cls, start: np.ndarray, length: Any, column: Any) -> "Entries":
+        """Return entries of value 1; length and column may be common to all."""
+        start, length, column = (
+            part.astype(np.int64) for part in np.broadcast_arrays(start, length, column)
+        )
+        return cls(start, length, column, np.ones(len(start)))
 
 
 def segmented(
@@ -69,18 +68,13 @@ def segmented(
     nothing = np.empty(0, dtype=np.int64)
     empty = Entries.of(nothing, 0, nothing)
     start, length, column, value = map(np.concatenate, zip(empty, *entries, strict=True))
-    last = start + length - 1
-    order = np.lexsort((column, length, last))
-    last, length, column = last[order], length[order], column[order]
-    is_new = np.ones(len(last), dtype=bool)
-    is_new[1:] = (last[1:] != last[:-1]) | (length[1:] != length[:-1])
-    first = np.flatnonzero(is_new)
-    features = sp.csr_array(
-        (value[order], column, np.append(first, len(last))), shape=(len(first), len(names))
-    )
-    features.sum_duplicates()
-    counts = np.bincount(last[first], minlength=int(X.offsets[-1]))
-    spans = Spans(np.append(0, np.cumsum(counts)), length[first], features)
+    longest = 1 + length.max(initial=0)
+    keys, row = np.unique((start + length - 1) * longest + length, return_inverse=True)
+    last, length = np.divmod(keys, longest)
+    # Features of the same span and name are added.
+    features = sp.csr_array((value, (row, column)), shape=(len(keys), len(names)))
+    counts = np.bincount(last, minlength=int(X.offsets[-1]))
+    spans = Spans(np.append(0, np.cumsum(counts)), length, features)
     return SegmentedArray(X.data, X.offsets, spans, names)
 
 

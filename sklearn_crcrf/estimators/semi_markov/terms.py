@@ -9,8 +9,6 @@ from ...base.weights import Weights
 from ...linear.terms import Term
 from ...structures import ScoreGradient, Scores, SegmentLayout
 
-__all__ = ["Length", "SegmentWeights", "SpanFeature", "segment_scores"]
-
 
 class SegmentWeights(NamedTuple):
     """Weights of segments.

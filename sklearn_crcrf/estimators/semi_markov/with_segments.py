@@ -13,8 +13,6 @@ from ...utils.soundness import Fact, Requirement
 from .segmented import SegmentedArray
 from .span_table import Entries, SpanTransformer, segmented
 
-__all__ = ["WithSegments"]
-
 
 class WithSegments(SpanTransformer):
     """Make features of tokens and features of whole segments from the same sequences.

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from ..._kernels.graph.messages import eliminate_simplicial
 from ..base import Structure
 
-__all__ = ["ChordalUnits"]
-
 
 class ChordalUnits(NamedTuple):
     """The units that are chordal and have no clique of four tokens, and their triangles.

@@ -14,8 +14,6 @@ from ..pieces import Pieces
 from ..rooted import ConditionalScores
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 
-__all__ = ["Graph"]
-
 # Which capability of an engine a method needs, where it has another name.
 NEEDED = {"log_partition_and_gradient": "log_partition", "marginals": "log_partition"}
 

@@ -10,8 +10,6 @@ from ..inference import Inference
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .graph import Graph
 
-__all__ = ["TriangleGraph"]
-
 
 class TriangleGraph(Graph):
     """A graph with scores of three tokens that are linked to each other.

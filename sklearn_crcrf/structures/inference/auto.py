@@ -12,8 +12,6 @@ from .exact import Exact, widest_of
 from .linked import Linked
 from .loopy import Loopy
 
-__all__ = ["Auto"]
-
 # A unit with a larger core is not narrow, or it would take long to find that out.
 LARGEST_CORE = 2000
 

@@ -11,8 +11,6 @@ from ..capabilities import Unsupported
 from ..scores import Pullback, ScoreGradient, Scores
 from .linked import Linked
 
-__all__ = ["Convergence", "Inference", "IterationCount", "Report", "warn_unless_converged"]
-
 
 class Convergence(NamedTuple):
     """How an iterative engine ended for each unit.

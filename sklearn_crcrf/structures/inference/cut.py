@@ -8,8 +8,6 @@ from ..scores import Scores
 from .base import Inference
 from .linked import Linked, LinkTables
 
-__all__ = ["Cut"]
-
 # The largest capacity; flows are 32-bit integers, as are sums of two capacities.
 LARGEST = 2**30 - 1
 # Differences of scores, relative to the largest, that are as good as zero.

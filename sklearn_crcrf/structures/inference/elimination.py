@@ -9,8 +9,6 @@ import numpy as np
 
 from ..base import Structure
 
-__all__ = ["Elimination", "JunctionTrees"]
-
 Neighbours = dict[int, set[int]]
 
 # The order by the fewest neighbours is less than this number of times as wide as min-fill: at most

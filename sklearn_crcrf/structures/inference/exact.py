@@ -17,8 +17,6 @@ from .base import Inference
 from .elimination import Elimination
 from .linked import Linked, LinkTables
 
-__all__ = ["Exact"]
-
 
 class Exact(Inference):
     """Sums and maxima on junction trees [1]_, made by the elimination of one token after another.

@@ -7,8 +7,6 @@ from ..scores import Scores
 from .base import Inference
 from .linked import Linked
 
-__all__ = ["IntegerProgram"]
-
 
 class IntegerProgram(Inference):
     """Best labellings by integer programming, with ``scipy.optimize.milp``.

@@ -10,8 +10,6 @@ from ...data.ragged import joined_ranges, locate
 from ..base import Structure
 from ..scores import AddTo, ScoreGradient, Scores, add_with_ends, with_ends
 
-__all__ = ["LinkTables", "Linked", "sums_of_units"]
-
 
 class LinkTables:
     """A table of transition scores for each group of links that have the same scores.

@@ -9,8 +9,6 @@ from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .linked import Linked, sums_of_units
 from .propagation import Plan, Propagation, Slots
 
-__all__ = ["Loopy"]
-
 
 @dataclass(eq=False)
 class Loopy(Propagation):

@@ -20,8 +20,6 @@ from ..scores import AddTo, ScoreGradient, Scores
 from .base import Convergence, Inference, Report
 from .linked import Linked, LinkTables
 
-__all__ = ["Messages", "Plan", "Propagation", "Slots"]
-
 # The number of products in one call of the kernel, which cannot be interrupted: about a second.
 WORK = 2**31
 # After max-product, the number of rounds in which the labels of single tokens are changed.

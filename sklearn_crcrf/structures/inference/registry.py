@@ -8,8 +8,6 @@ from .ilp import IntegerProgram
 from .loopy import Loopy
 from .tree_reweighted import TreeReweighted
 
-__all__ = ["INFERENCE", "as_inference"]
-
 ENGINES = Auto, Exact, Loopy, TreeReweighted, Cut, IntegerProgram
 INFERENCE: dict[str, type[Inference]] = {engine.name: engine for engine in ENGINES}
 """The class of each engine, by its name."""

@@ -10,8 +10,6 @@ from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .linked import Linked, sums_of_units
 from .propagation import Plan, Propagation, Slots
 
-__all__ = ["Forests", "TreeReweighted"]
-
 # The number of forests of a unit with cycles, unless more are needed to contain every link.
 N_FORESTS = 8
 

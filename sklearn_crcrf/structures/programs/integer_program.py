@@ -15,8 +15,6 @@ from .linear_program import Labelling, LinearProgram, NarrowedProgram, possible_
 from .linked_tokens import LinkedTokens, LinkedUnits
 from .max_marginals import LinkedTrees
 
-__all__ = ["IntegerPrograms", "LatticePrograms", "best_labelling", "programs_of"]
-
 
 def best_labelling(structure: Structure, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """The best labelling of each unit, by an integer program for each.

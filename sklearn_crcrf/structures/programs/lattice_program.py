@@ -7,8 +7,6 @@ from ...labels.inequalities import Inequalities
 from ..lattice.lattice import Lattice, LatticeScores
 from .linear_program import Labelling, best_integers, best_of_few, costs_of
 
-__all__ = ["LatticeProgram"]
-
 # The number of runs per token in the first program, and how it grows if they do not suffice.
 N_RUNS, GROWTH = 4, 4
 # Relative rounding error of the scores of paths.

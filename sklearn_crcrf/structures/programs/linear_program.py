@@ -12,16 +12,6 @@ from ...labels.inequalities import Inequalities
 from .linked_tokens import LinkedTokens
 from .max_marginals import LinkedTrees, MaxMarginals
 
-__all__ = [
-    "Labelling",
-    "LinearProgram",
-    "NarrowedProgram",
-    "best_integers",
-    "best_of_few",
-    "costs_of",
-    "possible_labelling",
-]
-
 # The largest cost in a program. The solver takes costs that differ by less than 1e-7 for equal.
 LARGEST_COST = 1e3
 # The number of labels per token in the first program, and how it grows if they do not suffice.

@@ -8,8 +8,6 @@ from ..base import Structure
 from ..capabilities import Unsupported
 from ..scores import Scores, with_ends
 
-__all__ = ["LinkedTokens", "LinkedUnits"]
-
 
 class LinkedTokens(NamedTuple):
     """The tokens of one unit, numbered from 0, and the scores of all labels and pairs of labels.

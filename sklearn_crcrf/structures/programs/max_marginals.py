@@ -6,8 +6,6 @@ import numpy as np
 
 from .linked_tokens import LinkedTokens
 
-__all__ = ["LinkedTrees", "MaxMarginals"]
-
 
 class MaxMarginals(NamedTuple):
     """The scores of the best labellings with each label, and with each pair of labels.

@@ -5,8 +5,6 @@ import numpy as np
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .structure import SegmentStructure, Spans
 
-__all__ = ["SegmentCosts"]
-
 
 class SegmentCosts:
     """A chain in which each segment that is not gold has a cost.

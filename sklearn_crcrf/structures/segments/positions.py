@@ -9,8 +9,6 @@ from ...data.ragged import joined_ranges
 from ..scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .structure import SegmentStructure
 
-__all__ = ["PositionStates", "Positions"]
-
 
 class PositionStates:
     """The labels of the chain: type of a segment, position in it, and whether it ends there.

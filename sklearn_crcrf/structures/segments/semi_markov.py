@@ -14,8 +14,6 @@ from .costs import SegmentCosts
 from .positions import Positions, PositionStates
 from .structure import SegmentStructure
 
-__all__ = ["SemiMarkovChain"]
-
 
 class SemiMarkovChain(SegmentStructure):
     """Sequences of segments, each with a score besides the scores of its labels [1]_.

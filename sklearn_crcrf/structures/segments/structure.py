@@ -9,8 +9,6 @@ from ...labels.segments.roles import Roles
 from ..base import Structure
 from ..chain.chain import Chain
 
-__all__ = ["SegmentLayout", "SegmentStructure", "Spans"]
-
 
 class Spans(NamedTuple):
     """Runs of tokens that have scores of their own, in the order of their last token.
