@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -426,11 +426,6 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         raise_if_impossible(value, first)
         return y
 
-    def _for_prediction(self, X: Any) -> Self:
-        """This fitted estimator as it is now: another thread may go on training it."""
-        check_fitted(self)
-        return copy(self)
-
     def _map(
         self,
         X: Any,
@@ -459,7 +454,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         results : list
         mirror : callable
         """
-        fitted = self._for_prediction(X)
+        check_fitted(self)
+        fitted = copy(self)  # as it is now: another thread may go on training it
+        fitted._given = X  # for classifiers that pass it on
         sequences = fitted._check_X(X)
         structure = fitted._structure(sequences.X)
         if requires is not None:

@@ -100,7 +100,7 @@ def train(
     def fitted(training: Training, x: Any) -> Mapping[str, Any]:
         twin = copy(estimator)
         twin.loss_curve_, twin.n_iter_ = training.losses, training.n_iter
-        if hasattr(estimator, "validation_fraction"):
+        if hasattr(estimator, "n_iter_no_change"):
             twin.validation_curve_ = training.validation_losses
         set_weights(twin, x)
         return vars(twin)

@@ -3,26 +3,50 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
+from sklearn.model_selection import check_cv
 
-from ...base.batches import Batch
-from ...base.unwrap import steps_of
-from ...data.ragged import SequenceArray
+from ...base.batches import batches_of
+from ...base.sample_weight import token_weights
+from ...data.layout import Sequences
+from ...data.sequences import as_sequences
+from ...labels.partial import label_columns
 from ...structures import Scores, Structure, structure_of
 from ...training import nested_fits
 from ...utils.soundness import Fact, Requirement, labels
-from ..opinion_pool.expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
+from ..opinion_pool.expert import Expert, WrappingClassifier, fit_expert, require_chain
 from ..opinion_pool.samples import Samples
-from .held_out import HeldOutBatch, held_out_batches
 
-__all__ = ["HeldOutChoice"]
+
+class HeldOutBatch(NamedTuple):
+    """The scores of whole sequences by a model that was not trained on them.
+
+    Parameters
+    ----------
+    structure : Structure
+    scores : Scores
+    tokens : int ndarray of shape (n_known,)
+        The tokens whose label is given and known to the model.
+    y : int ndarray of shape (n_known,)
+        Their labels, as columns of the scores.
+    weight : ndarray of shape (n_known,)
+    classes : ndarray of shape (n_labels,)
+        The labels of the columns.
+    """
+
+    structure: Structure
+    scores: Scores
+    tokens: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    classes: np.ndarray
 
 
 @dataclass(eq=False, repr=False)
-class HeldOutChoice(MetaSequenceClassifier):
+class HeldOutChoice(WrappingClassifier):
     """Base of the classifiers that choose one number on held-out sequences.
 
     A subclass has the parameters ``estimator`` and ``cv``, and chooses in :meth:`_choose`.
@@ -69,28 +93,39 @@ class HeldOutChoice(MetaSequenceClassifier):
         require_chain("estimator", self.estimator)
         sequences, _ = self._check_training(*samples, reset=True)
         self._check_structure(structure_of(sequences.X), sequences.X)
-        batches = held_out_batches(self.estimator, self.cv, samples, sequences)
-        self._choose(batches)
+        self._choose(list(self._held_out_batches(samples, sequences)))
         with nested_fits():
             self.estimator_ = fit_expert(clone(self.estimator), *samples)
         self.classes_ = self._expert().classifier.classes_
 
-    def _expert(self) -> Expert:
-        return Expert.of("estimator", self.estimator_)
+    def _held_out_batches(self, samples: Samples, sequences: Sequences) -> Iterator[HeldOutBatch]:
+        """Yield the scores of the test sequences of every fold, by a clone fitted to the others."""
+        numbers = np.arange(len(sequences.X))
+        for train, test in check_cv(self.cv).split(numbers):
+            with nested_fits():
+                others = samples.take(sequences, np.isin(numbers, train))
+                expert = Expert.of("estimator", fit_expert(clone(self.estimator), *others))
+            held_out = samples.take(sequences, np.isin(numbers, test))
+            found = as_sequences(held_out.X, held_out.y)
+            classes = expert.classifier.classes_
+            y = label_columns(found.y, classes)
+            weight = token_weights(found, held_out.sample_weight)
+            prepared = expert.prepare(held_out.X, found.X.offsets)
+            for batch in batches_of(structure_of(found.X), len(classes)):
+                tokens = np.flatnonzero(y[batch.start : batch.stop] >= 0)
+                yield HeldOutBatch(
+                    batch.structure,
+                    expert.scores(prepared, batch, classes),
+                    tokens,
+                    y[batch.start + tokens],
+                    weight[batch.start + tokens],
+                    classes,
+                )
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from labels("classes_", self.classes_)
         same = self.classes_.tolist() == self._expert().classifier.classes_.tolist()
         yield Fact("classes_", same, "must be the labels of estimator_")
-
-    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
-        steps_of(self.estimator)[1]._check_structure(structure, X)
-
-    def _prepare(self, X: SequenceArray) -> Any:
-        return self._expert().prepare(self._as_given(X), X.offsets)
-
-    def _scores(self, prepared: Any, batch: Batch) -> Scores:
-        return self._expert().classifier._scores(prepared, batch)
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         return self._expert().classifier._decode(structure, scores, first)

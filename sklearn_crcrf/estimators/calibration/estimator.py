@@ -11,8 +11,7 @@ from ...base.docstrings import documented
 from ...criteria.temperature import best_temperature, brier_score
 from ...structures import Scores
 from ...utils.soundness import Array, Fact, Requirement
-from .base import HeldOutChoice
-from .held_out import HeldOutBatch
+from .base import HeldOutBatch, HeldOutChoice
 
 __all__ = ["CalibratedSequenceClassifier"]
 

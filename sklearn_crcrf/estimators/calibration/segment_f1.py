@@ -13,8 +13,7 @@ from ...metrics import segment_f1
 from ...structures import Scores, Structure
 from ...utils.soundness import Array, Requirement
 from ..opinion_pool.samples import Samples
-from .base import HeldOutChoice
-from .held_out import HeldOutBatch
+from .base import HeldOutBatch, HeldOutChoice
 
 __all__ = ["SegmentF1Classifier"]
 
@@ -84,20 +83,30 @@ class SegmentF1Classifier(HeldOutChoice):
         super()._fit(samples)
 
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
-        usable = [_complete_sequences(batch) for batch in batches]
-        if not any(len(which) for which in usable):
-            raise ValueError("no held-out sequence has labels that the other folds know")
-        chosen = [
-            (batch, which, _spelled(batch.classes, self.scheme))
-            for batch, which in zip(batches, usable, strict=True)
-        ]
-        gold = _join([_labels(*of_batch, _gold(of_batch[0])) for of_batch in chosen])
-        values = []
-        for cost in COSTS:
-            found = _join(
-                [_labels(*of_batch, _best_path(of_batch[0], cost)) for of_batch in chosen]
+        lengths, gold = [], []
+        found: list[list[np.ndarray]] = [[] for _ in COSTS]
+        for batch in batches:
+            tokens, n_tokens = _complete_sequences(batch)
+            spelled, y = (
+                _spelled(batch.classes, self.scheme),
+                np.zeros(len(batch.scores.state), int),
             )
-            values.append(segment_f1(gold, found, scheme=self.scheme, zero_division=0.0))
+            y[batch.tokens] = batch.y
+            lengths.append(n_tokens)
+            gold.append(spelled[y[tokens]])
+            for labels, cost in zip(found, COSTS, strict=True):
+                lowered = with_outside_cost(batch.scores, batch.classes, cost)
+                labels.append(spelled[batch.structure.maximum(lowered)[1][tokens]])
+        if not any(map(len, lengths)):
+            raise ValueError("no held-out sequence has labels that the other folds know")
+
+        def joined(labels: list[np.ndarray]) -> SequenceArray:
+            return SequenceArray.from_lengths(np.concatenate(labels), np.concatenate(lengths))
+
+        values = [
+            segment_f1(joined(gold), joined(labels), scheme=self.scheme, zero_division=0.0)
+            for labels in found
+        ]
         self.outside_cost_ = float(COSTS[np.argmax(values)])
 
     def _requirements(self) -> Iterator[Requirement]:
@@ -127,24 +136,14 @@ def with_outside_cost(scores: Scores, classes: np.ndarray, cost: float) -> Score
     return scores.with_state(state)
 
 
-def _complete_sequences(batch: HeldOutBatch) -> np.ndarray:
-    """The sequences whose labels are all known, and that have weight."""
+def _complete_sequences(batch: HeldOutBatch) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tokens and the lengths of sequences that have weight and only known labels."""
     is_usable = np.zeros(len(batch.scores.state) + 1, dtype=np.int64)
     is_usable[1 + batch.tokens[batch.weight > 0]] = 1
-    n_usable = np.diff(np.cumsum(is_usable)[batch.structure.offsets])
-    lengths = np.diff(batch.structure.offsets)
-    return np.flatnonzero((n_usable == lengths) & (lengths > 0))
-
-
-def _gold(batch: HeldOutBatch) -> np.ndarray:
-    y = np.zeros(len(batch.scores.state), dtype=np.int64)
-    y[batch.tokens] = batch.y
-    return y
-
-
-def _best_path(batch: HeldOutBatch, cost: float) -> np.ndarray:
-    lowered = with_outside_cost(batch.scores, batch.classes, cost)
-    return batch.structure.maximum(lowered)[1]
+    offsets = batch.structure.offsets
+    lengths = np.diff(offsets)
+    complete = (np.diff(np.cumsum(is_usable)[offsets]) == lengths) & (lengths > 0)
+    return joined_ranges(offsets[:-1][complete], lengths[complete]), lengths[complete]
 
 
 def _spelled(classes: np.ndarray, scheme: str) -> np.ndarray:
@@ -158,19 +157,3 @@ def _spelled(classes: np.ndarray, scheme: str) -> np.ndarray:
             label = f"{single}-{label}"
         spelled.append(label)
     return np.array(spelled, dtype=object)
-
-
-def _labels(
-    batch: HeldOutBatch, sequences: np.ndarray, spelled: np.ndarray, y: np.ndarray
-) -> SequenceArray:
-    """The labels of some sequences."""
-    offsets = batch.structure.offsets
-    lengths = np.diff(offsets)[sequences]
-    labels = spelled[y[joined_ranges(offsets[sequences], lengths)]]
-    return SequenceArray(labels, np.append(0, np.cumsum(lengths)))
-
-
-def _join(parts: Sequence[SequenceArray]) -> SequenceArray:
-    data = np.concatenate([part.data for part in parts])
-    lengths = np.concatenate([part.lengths for part in parts])
-    return SequenceArray(data, np.append(0, np.cumsum(lengths)))

@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 
 from ...base.batches import Batch, batches_of
+from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
-from ...base.sample_weight import token_weights
+from ...base.sample_weight import sequence_weights, token_weights
 from ...base.unwrap import steps_of
 from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
@@ -25,19 +25,12 @@ from ...labels.partial import encode_partial_labels, label_columns
 from ...structures import Scores, Structure, structure_of
 from ...structures.weighted_sum import WeightedSum
 from ...training import Stop, nested_fits
-from ...training.loop import CallbackSupportMixin, FitProgress
-from ...training.monitor import Training
+from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out
 from ...utils.real_numbers import real_numbers
 from ...utils.soundness import Array, Fact, Requirement, labels
 from ...utils.warning import warn_caller
-from .expert import (
-    Expert,
-    MetaSequenceClassifier,
-    fit_expert,
-    require_chain,
-    rough_expert,
-)
+from .expert import Expert, as_given, fit_expert, require_chain, rough_expert
 from .samples import Samples
 from .weighing import MAX_ITER, LabelledBatch, weigh
 
@@ -51,7 +44,7 @@ NOTHING_HELD_OUT = (
 
 @documented
 @dataclass(eq=False, repr=False)
-class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposition):
+class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposition):
     r"""Logarithmic opinion pool of chains, the experts [1]_.
 
     The probability of a labelling is the weighted geometric mean of its probabilities under the
@@ -178,7 +171,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     @property
     def named_estimators_(self) -> Bunch:
         """The fitted experts, by name."""
-        return Bunch(**dict(zip(self._names(), self.estimators_, strict=True)))
+        return Bunch(**dict(zip(dict(self._used()), self.estimators_, strict=True)))
 
     # Experts may have parameters that are not validated yet.
     @_fit_context(prefer_skip_nested_validation=False)
@@ -198,7 +191,9 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         Returns
         -------
         OpinionPoolCRF
-            The estimator itself. If fitting fails or is interrupted, it stays as it was.
+            The estimator itself. If fitting fails, it stays as it was; so it does if it is
+            interrupted, but for an interrupt while the weights are learned: then it has the weights
+            of the last iteration.
 
         Raises
         ------
@@ -214,17 +209,24 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         self._check_experts()
         sequences, weight = self._check_training(*samples, reset=True)
         self._check_structure(structure_of(sequences.X), sequences.X)
-        n_experts = len(self._names())
-        self.loss_curve_: list[float] = []
-        self.n_iter_, self.converged_ = 0, True
-        if self.weights is not None:
-            self.weights_ = _as_weights(self.weights, n_experts)
-        elif n_experts == 1:
-            self.weights_ = np.ones(1)
-        else:
-            self._learn_weights(samples, sequences, weight, progress)
+        n_experts = len(self._used())
+        weights = None if self.weights is None else _as_weights(self.weights, n_experts)
+        batches = []
+        if weights is None and n_experts > 1:
+            batches = self._held_out_batches(samples, sequences, weight)
         self._fit_experts([clone(expert) for _, expert in self._used()], samples)
         self._require_known(sequences.y, weight)
+        if batches:
+            train(
+                self,
+                lambda callback: weigh(batches, n_experts, callback),
+                lambda fitted, x: setattr(fitted, "weights_", x),
+                progress=progress,
+            )
+            return
+        self.weights_ = np.full(n_experts, 1.0 / n_experts) if weights is None else weights
+        self.loss_curve_: list[float] = []
+        self.n_iter_, self.converged_ = 0, True
         progress.finish(lambda: vars(self))
 
     def _check_experts(self) -> None:
@@ -235,7 +237,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         ):
             raise ValueError("estimators must be a list of (str, estimator), and not empty")
         self._validate_names([name for name, _ in self.estimators])
-        if not self._names():
+        if not self._used():
             raise ValueError("estimators: all experts are dropped")
         for name, estimator in self._used():
             require_chain(name, estimator)
@@ -248,10 +250,11 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
                 raise ValueError(f"expert {name!r}: {error}") from error
 
     def _used(self) -> list[tuple[str, Any]]:
-        return [(name, expert) for name, expert in self.estimators if not _is_dropped(expert)]
-
-    def _names(self) -> list[str]:
-        return [name for name, _ in self._used()]
+        return [
+            (name, expert)
+            for name, expert in self.estimators
+            if not (isinstance(expert, str) and expert == "drop")
+        ]
 
     def _fit_experts(self, experts: list, samples: Samples) -> None:
         """Fit experts and set them, and the labels that all of them know."""
@@ -278,13 +281,16 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
                 )
 
     def _experts(self) -> list[Expert]:
-        named = zip(self._names(), self.estimators_, strict=True)
+        named = zip(dict(self._used()), self.estimators_, strict=True)
         return [Expert.of(name, estimator) for name, estimator in named]
 
-    def _learn_weights(
-        self, samples: Samples, sequences: Sequences, weight: np.ndarray, progress: FitProgress
-    ) -> None:
-        """Set weights learned on held-out sequences, with experts fitted to the other sequences."""
+    def _held_out_batches(
+        self, samples: Samples, sequences: Sequences, weight: np.ndarray
+    ) -> list[LabelledBatch]:
+        """What experts make of held-out sequences with labels that they know.
+
+        The experts are fitted to the other sequences.
+        """
         sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
         usable = np.unique(sequence[weight > 0])
         rng = check_random_state(self.random_state)
@@ -298,62 +304,53 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         is_held_out[sequence[unknown]] = False
         if not is_held_out.any():
             warn_caller(NOTHING_HELD_OUT)
-            self.weights_ = np.full(len(experts), 1.0 / len(experts))
-            return
-        training = Training(
-            self.verbose,
-            None,
-            MAX_ITER,
-            notify=lambda _, x: progress.iterated(lambda: {**vars(twin), "weights_": x}),
-        )
-        batches = twin._score_batches(samples.take(sequences, is_held_out))
-        result = weigh(batches, len(twin.estimators_), training)
-        self.weights_, self.converged_ = result.x, bool(result.success)
-        self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
-        if not self.converged_:
-            message = f"the weights did not converge: {result.message}"
-            warn_caller(message, ConvergenceWarning)
+            return []
+        return twin._score_batches(samples.take(sequences, is_held_out))
 
     def _score_batches(self, samples: Samples) -> list[LabelledBatch]:
         """What all experts make of sequences with labels that they know."""
         sequences = self._check_X(samples.X, samples.y)
         offsets, y = sequences.X.offsets, label_columns(sequences.y, self.classes_)
-        weight = token_weights(sequences, samples.sample_weight)
-        weight = np.add.reduceat(weight, offsets[:-1]) / sequences.X.lengths
+        weight = sequence_weights(token_weights(sequences, samples.sample_weight), offsets)
         experts = self._experts()
         prepared = [expert.prepare(samples.X, offsets) for expert in experts]
         batches = []
         for batch in batches_of(structure_of(sequences.X), len(experts) * len(self.classes_)):
-            gold = y[batch.start : batch.stop]
-            scores = [
-                expert.scores(encoded, batch, self.classes_)
-                for expert, encoded in zip(experts, prepared, strict=True)
-            ]
-            for expert, chain in zip(experts, scores, strict=True):
-                _require_possible(expert.name, batch.structure.score(chain, gold)[0])
-            of_batch = weight[batch.first : batch.first + batch.structure.n_units]
-            batches.append(LabelledBatch(batch.structure, WeightedSum(scores), gold, of_batch))
+            structure, gold = batch.structure, y[batch.start : batch.stop]
+            scores = []
+            for expert, encoded in zip(experts, prepared, strict=True):
+                scores.append(expert.scores(encoded, batch, self.classes_))
+                if np.isneginf(structure.score(scores[-1], gold)[0]).any():
+                    raise ValueError(
+                        f"expert {expert.name!r} gives labels of held-out sequences probability "
+                        "zero, so the pool would too: smooth the zeros of the expert, or loosen "
+                        "its constraints"
+                    )
+            own_weight = weight[batch.first : batch.first + structure.n_units]
+            batches.append(LabelledBatch(structure, WeightedSum(scores), gold, own_weight))
         return batches
 
-    def _prepare(self, X: SequenceArray) -> list[Any]:
-        given = self._as_given(X)
-        return [expert.prepare(given, X.offsets) for expert in self._weighted_experts()]
+    def _prepare(self, X: SequenceArray) -> list[tuple[float, Expert, Any]]:
+        """The experts with a weight above zero, and what they make of X."""
+        given, experts = as_given(self, X), zip(self.weights_, self._experts(), strict=True)
+        return [
+            (weight, expert, expert.prepare(given, X.offsets))
+            for weight, expert in experts
+            if weight > 0
+        ]
 
-    def _scores(self, prepared: list[Any], batch: Batch) -> Scores:
-        experts = zip(self._weighted_experts(), prepared, strict=True)
-        pooled = WeightedSum(
-            [expert.scores(encoded, batch, self.classes_) for expert, encoded in experts]
-        )
-        return pooled.scores(self.weights_[self.weights_ > 0])
+    def _scores(self, prepared: list[tuple[float, Expert, Any]], batch: Batch) -> Scores:
+        scores = [expert.scores(encoded, batch, self.classes_) for _, expert, encoded in prepared]
+        return WeightedSum(scores).scores(np.array([weight for weight, *_ in prepared]))
 
-    def _contributions(self, prepared: list[Any], batch: Batch, y: np.ndarray) -> Contributions:
-        experts = zip(self._weighted_experts(), prepared, strict=True)
-        entries = [expert.contributions(p, batch, self.classes_[y]) for expert, p in experts]
-        weights = self.weights_[self.weights_ > 0]
-        return Contributions.join(
-            entry._replace(factor=weight * entry.factor)
-            for entry, weight in zip(entries, weights, strict=True)
-        )
+    def _contributions(
+        self, prepared: list[tuple[float, Expert, Any]], batch: Batch, y: np.ndarray
+    ) -> Contributions:
+        several = []
+        for weight, expert, encoded in prepared:
+            entries = expert.contributions(encoded, batch, self.classes_[y])
+            several.append(entries._replace(factor=weight * entries.factor))
+        return Contributions.join(several)
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from labels("classes_", self.classes_)
@@ -363,34 +360,16 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
             known = set(self.classes_.tolist()) <= set(expert.classifier.classes_.tolist())
             yield Fact(f"estimators_, {expert.name!r},", known, "must know all labels")
 
-    def _weighted_experts(self) -> list[Expert]:
-        """The experts with a weight above zero."""
-        experts = zip(self._experts(), self.weights_, strict=True)
-        return [expert for expert, weight in experts if weight > 0]
-
 
 def _fit_nested(stop: Stop, estimator: Any, *samples: Any) -> Any:
     with nested_fits(stop):
         return fit_expert(estimator, *samples)
 
 
-def _is_dropped(expert: Any) -> bool:
-    return isinstance(expert, str) and expert == "drop"
-
-
 def _as_weights(weights: Any, n_experts: int) -> np.ndarray:
-    given = f"weights must be a number for each expert, got {weights!r}"
-    weights = real_numbers(weights, given)
+    weights = real_numbers(weights, f"weights must be a number for each expert, got {weights!r}")
     if weights.shape != (n_experts,):
         raise ValueError(f"weights has shape {weights.shape}, but there are {n_experts} experts")
     if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):
         raise ValueError(f"weights must be finite, not negative and not all zero, got {weights}")
     return weights / weights.sum()
-
-
-def _require_possible(name: str, scores: np.ndarray) -> None:
-    if np.isneginf(scores).any():
-        raise ValueError(
-            f"expert {name!r} gives labels of held-out sequences probability zero, so the pool "
-            "would too: smooth the zeros of the expert, or loosen its constraints"
-        )

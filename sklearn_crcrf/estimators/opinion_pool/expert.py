@@ -1,6 +1,6 @@
 """Experts: fitted estimators whose scores another estimator combines."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -10,17 +10,10 @@ from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions
 from ...base.unwrap import steps_of
+from ...base.weights import places_of
 from ...data.ragged import SequenceArray
-from ...structures import Scores
+from ...structures import Scores, Structure
 from .relabelled import relabelled
-
-__all__ = [
-    "Expert",
-    "MetaSequenceClassifier",
-    "fit_expert",
-    "require_chain",
-    "rough_expert",
-]
 
 
 class Expert(NamedTuple):
@@ -49,8 +42,7 @@ class Expert(NamedTuple):
         """
         require_chain(name, estimator)
         expert = cls(name, *steps_of(estimator))
-        nothing = SequenceArray(np.empty(0, dtype=object), [0])
-        structure = expert.classifier._structure(nothing)
+        structure = expert.classifier._structure(SequenceArray(np.empty(0, dtype=object), [0]))
         if structure.own_scores:
             raise ValueError(
                 f"expert {name!r}: its structure must be a first-order chain, "
@@ -69,30 +61,40 @@ class Expert(NamedTuple):
 
     def scores(self, prepared: Any, batch: Batch, classes: np.ndarray) -> Scores:
         """Scores of a batch of encoded tokens, for the labels ``classes``."""
-        return relabelled(self.classifier._scores(prepared, batch), self._ids(classes))
+        ids = places_of(classes, self.classifier.classes_)
+        return relabelled(self.classifier._scores(prepared, batch), ids)
 
     def contributions(self, prepared: Any, batch: Batch, labels: np.ndarray) -> Contributions:
         """The contributions to the score of a labelling, with the name of the expert in front."""
-        entries = self.classifier._contributions(prepared, batch, self._ids(labels))
+        ids = places_of(labels, self.classifier.classes_)
+        entries = self.classifier._contributions(prepared, batch, ids)
         return entries._replace(name=f"{self.name}: " + entries.name)
 
-    def _ids(self, labels: np.ndarray) -> np.ndarray:
-        """The indices of labels in the ``classes_`` of the expert."""
-        known = {label: j for j, label in enumerate(self.classifier.classes_.tolist())}
-        return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
+
+class WrappingClassifier(BaseSequenceClassifier):
+    """Base of the classifiers that change what one other estimator says of X.
+
+    A subclass has the parameter ``estimator``, and ``fit`` sets ``estimator_``.
+    """
+
+    estimator: Any
+
+    def _expert(self) -> Expert:
+        return Expert.of("estimator", self.estimator_)
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        steps_of(self.estimator)[1]._check_structure(structure, X)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        return self._expert().prepare(as_given(self, X), X.offsets)
+
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        return self._expert().classifier._scores(prepared, batch)
 
 
-class MetaSequenceClassifier(BaseSequenceClassifier):
-    """Base of the classifiers that pass X on to other estimators, in its original container."""
-
-    def _for_prediction(self, X: Any) -> Self:
-        twin = super()._for_prediction(X)
-        twin._given = X
-        return twin
-
-    def _as_given(self, X: SequenceArray) -> Any:
-        """X in its original container; if none is known, as inside a pool, X itself."""
-        return getattr(self, "_given", X)
+def as_given(classifier: BaseSequenceClassifier, X: SequenceArray) -> Any:
+    """Return X in its original container; if none is known, as inside a pool, X itself."""
+    return getattr(classifier, "_given", X)
 
 
 def require_chain(name: str, estimator: Any) -> None:

@@ -10,12 +10,11 @@ from sklearn.utils._param_validation import HasMethods
 
 from ...base.batches import Batch
 from ...base.docstrings import documented
-from ...base.unwrap import steps_of
-from ...data.ragged import SequenceArray
+from ...base.weights import places_of
 from ...labels.encoding import encode_labels
-from ...structures import Scores, Structure
+from ...structures import Scores
 from ...utils.soundness import Requirement, indices, labels
-from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
+from .expert import WrappingClassifier, fit_expert, require_chain
 from .relabelled import relabelled
 
 __all__ = ["MergedLabels"]
@@ -23,7 +22,7 @@ __all__ = ["MergedLabels"]
 
 @documented
 @dataclass(eq=False, repr=False)
-class MergedLabels(MetaSequenceClassifier):
+class MergedLabels(WrappingClassifier):
     """A classifier that distinguishes some labels and merges all others.
 
     The estimator is fitted to labels in which all others are replaced by the most frequent of
@@ -106,25 +105,14 @@ class MergedLabels(MetaSequenceClassifier):
             merged[others] = others[np.argmax(np.bincount(ids, minlength=n_labels)[others])]
         y = sequences.mirror(self.classes_[merged[ids]])
         self.estimator_ = fit_expert(clone(self.estimator), X, y, sample_weight)
-        known = {label: j for j, label in enumerate(self._expert().classifier.classes_.tolist())}
-        # The estimator does not know labels whose tokens all have weight zero.
-        used = [label in known for label in self.classes_[merged].tolist()]
-        self._merged = np.array([known[label] for label in self.classes_[merged[used]].tolist()])
-        self.classes_ = self.classes_[used]
-
-    def _expert(self) -> Expert:
-        return Expert.of("estimator", self.estimator_)
+        merged = places_of(self.classes_[merged], self._expert().classifier.classes_)
+        used = merged >= 0  # the estimator does not know labels whose tokens all have weight zero
+        self._merged, self.classes_ = merged[used], self.classes_[used]
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from labels("classes_", self.classes_)
         n_known = len(self._expert().classifier.classes_)
         yield indices("_merged", self._merged, self.classes_.shape, n_known)
 
-    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
-        steps_of(self.estimator)[1]._check_structure(structure, X)
-
-    def _prepare(self, X: SequenceArray) -> Any:
-        return self._expert().prepare(self._as_given(X), X.offsets)
-
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
-        return relabelled(self._expert().classifier._scores(prepared, batch), self._merged)
+        return relabelled(super()._scores(prepared, batch), self._merged)

@@ -15,8 +15,8 @@ from sklearn_crcrf import (
     StructuredPerceptron,
     as_sequences,
 )
+from sklearn_crcrf.estimators.calibration.base import HeldOutBatch
 from sklearn_crcrf.estimators.calibration.estimator import temperature_of
-from sklearn_crcrf.estimators.calibration.held_out import HeldOutBatch
 from sklearn_crcrf.metrics import token_log_loss
 from sklearn_crcrf.structures import Chain, Scores
 
