@@ -12,13 +12,8 @@ from scipy.optimize import minimize
 
 from sklearn_crcrf.criteria import CRITERIA, Criterion, log_loss, registry
 from sklearn_crcrf.estimators.crf.solving import SOLVERS, Solver, check_supported, solve
-from sklearn_crcrf.estimators.max_margin import (
-    MarginProblem,
-    exponentiated_gradient,
-    frank_wolfe,
-    minimal_optimisation,
-    subgradient,
-)
+from sklearn_crcrf.estimators.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
+from sklearn_crcrf.estimators.max_margin.problem import MarginProblem, minimise
 from sklearn_crcrf.estimators.perceptron.learning import Learned, MeanWeights
 from sklearn_crcrf.labels import roles_of
 from sklearn_crcrf.linear import corpus
@@ -257,13 +252,12 @@ def test_corrections_are_those_of_the_kernel(shape):
         assert_allclose(a, b, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "solver", [subgradient, exponentiated_gradient, frank_wolfe, minimal_optimisation]
-)
+@pytest.mark.parametrize("solver", MARGIN_SOLVERS)
 @pytest.mark.parametrize("structure", ["graphs", "forests"])
 def test_margins_are_trained(solver, structure):
     problem = MarginProblem(make_examples(STRUCTURES[structure]), 1.0)
-    result = solver(problem, max_iter=300, tol=0.1, rng=np.random.RandomState(0))
+    options = {"max_iter": 300, "tol": 0.1, "rng": np.random.RandomState(0)}
+    result = minimise(problem, MARGIN_SOLVERS[solver], **options)
     assert result.success and result.fun - result.dual <= 0.1 * result.fun
     assert result.fun < problem.objective(problem.examples.zeros())
 

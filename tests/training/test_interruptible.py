@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_crcrf import BoostedCRF
-from sklearn_crcrf.estimators.boosting import steps
+from sklearn_crcrf.estimators.boosting import booster
 from sklearn_crcrf.training import interruptible
 
 
@@ -59,7 +59,7 @@ def test_boosting_does_not_wait_for_a_tree(monkeypatch):
     is_left, crf, (X, y) = threading.Event(), BoostedCRF(max_iter=3), _corpus()
     used = []
 
-    class Slow(steps.DecisionTreeRegressor):
+    class Slow(booster.DecisionTreeRegressor):
         def fit(self, *args, **kwargs):
             used.append(threading.current_thread())
             is_left.wait(20.0)

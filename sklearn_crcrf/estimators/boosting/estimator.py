@@ -28,13 +28,10 @@ from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out_of
 from ...utils.replaced_parts import check_parts
 from ...utils.soundness import Array, Requirement, below, labels
-from .booster import Booster, HeldOut
+from .booster import Booster, tree_scores
 from .residuals import TrainingData, log_frequencies
 from .rows import as_rows, check_no_edge_data, some_tokens
-from .steps import newton_step, tree_scores
 from .trees import tree_requirements
-
-__all__ = ["BoostedCRF"]
 
 VALIDATE = "with validation_fraction, training ends where more trees no longer help"
 SEEDS = np.iinfo(np.int32).max
@@ -246,8 +243,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             self.baseline_ = log_frequencies(data, self.l2_regularization)
             self.estimators_: list[Any] = []
             self.transitions_ = np.zeros(2 * self.baseline_.shape)
-        booster = Booster(data, self._state_scores(data.corpus.X), self.transitions_)
-        self._boost(booster, validation, rng, progress)
+        self._boost(data, validation, rng, progress)
 
     def _training_data(self, corpus: Corpus) -> TrainingData:
         return TrainingData(corpus, self._forbidden(), effective_n_jobs(self.n_jobs))
@@ -276,20 +272,33 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             state += tree_scores(tree, rows)
         return state
 
-    def _boost(self, booster: Booster, validation: TrainingData | None, rng, progress) -> None:
+    def _boost(
+        self, data: TrainingData, validation: TrainingData | None, rng, progress: FitProgress
+    ) -> None:
         """Set the trees and the transitions, round by round."""
-        before = self.estimators_
-        trees: list[Any] = []
-        transitions = [booster.transition]
+        booster = Booster(data, self._state_scores(data.corpus.X), self.transitions_)
+        before, transitions = self.estimators_, [booster.transition]
+        trees: list[DecisionTreeRegressor] = []
         validate = None
         if validation is not None:
-            held_out = HeldOut(validation, self._state_scores(validation.corpus.X))
-            validate = _loss_of_last(held_out, trees, transitions)
+            validate = _loss_of_last(
+                validation, self._state_scores(validation.corpus.X), trees, transitions
+            )
 
         def iterate(callback: Callable) -> OptimizeResult:
             for _ in range(self.max_iter):
-                step = booster.take(self._step(booster, rng))
-                trees.append(step.tree)
+                tokens = some_tokens(data.corpus.offsets, self.subsample, rng)
+                total = data.token_weight[tokens].sum()
+                tree = DecisionTreeRegressor(
+                    max_depth=self.max_depth,
+                    max_leaf_nodes=self.max_leaf_nodes,
+                    # The minimum is a total weight, not a number of tokens.
+                    min_weight_fraction_leaf=min(0.5, self.min_samples_leaf / total),
+                    max_features=self.max_features,
+                    random_state=rng.randint(SEEDS),
+                )
+                booster.add(tree, tokens, rate=self.learning_rate, penalty=self.l2_regularization)
+                trees.append(tree)
                 transitions.append(booster.transition)
                 callback(OptimizeResult(fun=booster.residuals.loss, x=np.array([len(trees)])))
             message = f"the loss may still fall after max_iter={self.max_iter} rounds; {VALIDATE}"
@@ -301,29 +310,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             fitted.transitions_ = transitions[n_rounds]
 
         train(self, iterate, set_weights, progress=progress, validate=validate)
-
-    def _step(self, booster: Booster, rng):
-        """The step of a round."""
-        data = booster.data
-        tokens = some_tokens(data.corpus.offsets, self.subsample, rng)
-        total = data.token_weight[tokens].sum()
-        tree = DecisionTreeRegressor(
-            max_depth=self.max_depth,
-            max_leaf_nodes=self.max_leaf_nodes,
-            # The minimum is a total weight, not a number of tokens.
-            min_weight_fraction_leaf=min(0.5, self.min_samples_leaf / total),
-            max_features=self.max_features,
-            random_state=rng.randint(SEEDS),
-        )
-        return newton_step(
-            tree,
-            data.corpus.X,
-            booster.residuals,
-            data.token_weight,
-            tokens,
-            rate=self.learning_rate,
-            penalty=self.l2_regularization,
-        )
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from labels("classes_", self.classes_)
@@ -349,6 +335,13 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         return Scores.of(state, self.transitions_ + forbidden, *ends)
 
 
-def _loss_of_last(held_out: HeldOut, trees: list, transitions: list) -> Callable[[Any], float]:
-    """A function that adds the last tree to the held-out scores, and returns their loss."""
-    return lambda x: held_out.loss(trees[-1], transitions[-1])
+def _loss_of_last(
+    held_out: TrainingData, state: np.ndarray, trees: list, transitions: list
+) -> Callable[[Any], float]:
+    """Return a function that adds the last tree to held-out scores, and returns their loss."""
+
+    def validate(x: Any) -> float:
+        np.add(state, tree_scores(trees[-1], held_out.corpus.X), out=state)
+        return held_out.mean_loss(state, transitions[-1])
+
+    return validate

@@ -10,8 +10,6 @@ from ...criteria import log_loss
 from ...linear.corpus import Corpus
 from ...structures import Scores
 
-__all__ = ["Residuals", "TrainingData", "log_frequencies"]
-
 
 class Residuals(NamedTuple):
     """The weighted sum of the log losses of all sequences, and gold and expected counts.

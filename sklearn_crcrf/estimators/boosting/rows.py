@@ -6,8 +6,6 @@ import scipy.sparse as sp
 from ...data.numbers import as_numbers
 from ...data.ragged import SequenceArray, joined_ranges
 
-__all__ = ["as_rows", "some_tokens"]
-
 
 def check_no_edge_data(X: SequenceArray) -> None:
     """Raise ValueError if edges have types or attributes."""
@@ -27,18 +25,17 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
         If tokens are not rows of numbers, a number is not finite in single precision, or edges have
         types or attributes.
     """
-    data = X.data
     check_no_edge_data(X)
-    if sp.issparse(data):
+    if X.kind == "numbers":
+        return np.ascontiguousarray(as_numbers(X, np.float32))
+    if X.kind == "attributes":
         rows = sp.csr_array(as_numbers(X, np.float32))
         rows.indices, rows.indptr = (ids.astype(np.int32) for ids in (rows.indices, rows.indptr))
         return rows
-    if not (isinstance(data, np.ndarray) and data.ndim == 2):
-        raise ValueError(
-            "tokens must be rows of numbers; turn strings or feature dicts into rows with a "
-            "vectorizer, such as sklearn_crcrf.SequenceVectorizer"
-        )
-    return np.ascontiguousarray(as_numbers(X, np.float32))
+    raise ValueError(
+        "tokens must be rows of numbers; turn strings or feature dicts into rows with a "
+        "vectorizer, such as sklearn_crcrf.SequenceVectorizer"
+    )
 
 
 def some_tokens(offsets: np.ndarray, part: float, rng: np.random.RandomState) -> np.ndarray | slice:

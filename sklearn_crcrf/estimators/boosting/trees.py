@@ -8,8 +8,6 @@ from sklearn.tree._tree import TREE_LEAF, Tree
 
 from ...utils.soundness import Array, Fact, Requirement
 
-__all__ = ["tree_requirements"]
-
 
 def tree_requirements(
     tree: DecisionTreeRegressor, n_features: int, n_labels: int

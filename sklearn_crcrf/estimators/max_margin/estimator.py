@@ -16,21 +16,18 @@ from ...linear.classifier import LinearChainClassifier
 from ...linear.examples import Coefficients, Examples
 from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...utils.linear_algebra import in_one_thread
-from .exponentiated_gradient import exponentiated_gradient
-from .frank_wolfe import frank_wolfe
-from .minimal_optimisation import minimal_optimisation
-from .problem import MarginProblem
-from .subgradient import subgradient
+from .active_paths import frank_wolfe, minimal_optimisation
+from .exponentiated_gradient import ExponentiatedGradient
+from .problem import MarginProblem, Solver, minimise
+from .subgradient import Subgradient
 
-__all__ = ["SOLVERS", "MaxMarginCRF"]
-
-SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
+SOLVERS: dict[str, Callable[[MarginProblem], Solver]] = {
     "bcfw": frank_wolfe,
     "smo": minimal_optimisation,
-    "eg": exponentiated_gradient,
-    "subgradient": subgradient,
+    "eg": ExponentiatedGradient,
+    "subgradient": Subgradient,
 }
-"""Solvers by name."""
+"""Makers of solvers, by name."""
 
 
 @documented
@@ -208,10 +205,15 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
                 duals.append(result.dual)
                 callback(result)
 
-            rng = check_random_state(self.random_state)
-            options = {"max_iter": self.max_iter, "tol": self.tol, "callback": note}
             with in_one_thread():
-                return SOLVERS[self.solver](problem, rng=rng, **options)
+                return minimise(
+                    problem,
+                    SOLVERS[self.solver],
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    callback=note,
+                    rng=check_random_state(self.random_state),
+                )
 
         train(self, iterate, lambda fitted, x: fitted._set_weights(x, duals), progress=progress)
 

@@ -1,15 +1,10 @@
 """Online exponentiated gradient over chain distributions."""
 
-from collections.abc import Callable
-
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from ...linear.examples import Coefficients
 from .block import Block
-from .problem import Bounds, MarginProblem
-
-__all__ = ["exponentiated_gradient"]
+from .problem import MarginProblem, Pass
 
 # Initial log-odds of each gold label against any other label.
 GOLD = 3.0
@@ -21,15 +16,8 @@ TRIALS = 30
 ROUNDING = 1e-14
 
 
-def exponentiated_gradient(
-    problem: MarginProblem,
-    *,
-    max_iter: int = 200,
-    tol: float = 1e-2,
-    callback: Callable[[OptimizeResult], None] | None = None,
-    rng: np.random.RandomState,
-) -> OptimizeResult:
-    """Minimise by the online exponentiated gradient (Bartlett et al. 2004; Collins et al. 2008).
+class ExponentiatedGradient:
+    """Take steps of the online exponentiated gradient (Bartlett et al. 2004; Collins et al. 2008).
 
     The distribution over labellings of a sequence is a chain, p(y) ~ exp(theta(y)), with scores
     theta. A step multiplies probabilities by the exponential of the gradient of the dual,
@@ -43,24 +31,24 @@ def exponentiated_gradient(
 
     Parameters
     ----------
-    problem, max_iter, tol, callback, rng : as in :func:`frank_wolfe`
-
-    Returns
-    -------
-    OptimizeResult
-        As in :func:`frank_wolfe`.
+    problem : MarginProblem
     """
-    examples, bounds = problem.examples, Bounds(problem, max_iter, tol, callback)
-    weights, wrong = examples.zeros(), np.zeros(examples.n_sequences)
-    chains = {s: _Chain(Block(examples, s), problem.bound[s]) for s in problem.sequences.tolist()}
-    for chain in chains.values():
-        chain.start(weights)
-    while not bounds.message:
-        for s in rng.permutation(problem.sequences):
-            chains[s].ascend(weights)
-            wrong[s] = chains[s].wrong
-        bounds.advance(weights, problem.lower_bound(weights, wrong))
-    return bounds.result()
+
+    def __init__(self, problem: MarginProblem):
+        examples = problem.examples
+        self._weights, self._wrong = examples.zeros(), np.zeros(examples.n_sequences)
+        self._chains = {
+            s: _Chain(Block(examples, s), problem.bound[s]) for s in problem.sequences.tolist()
+        }
+        for chain in self._chains.values():
+            chain.start(self._weights)
+
+    def take_pass(self, order: np.ndarray) -> Pass:
+        """Take a step on each sequence, in this order."""
+        for s in order:
+            self._chains[s].ascend(self._weights)
+            self._wrong[s] = self._chains[s].wrong
+        return Pass(self._weights, self._weights, self._wrong)
 
 
 class _Chain:

@@ -8,9 +8,7 @@ import numpy as np
 from ..._kernels.tree import learning
 from ...linear.examples import Coefficients
 from .block import Block, UnitScores
-from .problem import MarginProblem
-
-__all__ = ["UnitVariables"]
+from .problem import MarginProblem, Pass
 
 Choose = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]]
 """A function of the weights and values of active labellings, as in the kernel."""
@@ -40,31 +38,29 @@ class UnitVariables:
 
     Parameters
     ----------
-    problem : MarginProblem
-
-    Attributes
-    ----------
-    weights, wrong : as in :class:`DualVariables`
+    problem, choice, n_pairwise : as in :class:`DualVariables`
     """
 
-    def __init__(self, problem: MarginProblem):
-        self._problem, examples = problem, problem.examples
-        self.weights, self.wrong = examples.zeros(), np.zeros(examples.n_sequences)
+    def __init__(self, problem: MarginProblem, choice: Any, n_pairwise: int):
+        self._choose, self._n_pairwise = CHOICES[choice], n_pairwise
+        self._examples = examples = problem.examples
+        self._weights, self._wrong = examples.zeros(), np.zeros(examples.n_sequences)
         self._units = {
             u: _Unit(Block(examples, u), examples.unit(u).y, problem.bound[u])
             for u in problem.sequences.tolist()
         }
 
-    def take_steps(self, choice: Any, n_pairwise: int, order: np.ndarray) -> None:
-        """Take a step on each unit, in this order, as :meth:`DualVariables.take_steps` does."""
+    def take_pass(self, order: np.ndarray) -> Pass:
+        """Take a step on each unit, in this order."""
         for u in order.tolist():
             unit = self._units[u]
-            if unit.step_to_best(self.weights, CHOICES[choice]):
-                for _ in range(n_pairwise):
-                    if not unit.step_between_active(self.weights):
+            if unit.step_to_best(self._weights, self._choose):
+                for _ in range(self._n_pairwise):
+                    if not unit.step_between_active(self._weights):
                         break
-            self.wrong[u] = unit.wrong
-            self._problem.examples.require_finite(self.wrong)
+            self._wrong[u] = unit.wrong
+            self._examples.require_finite(self._wrong)
+        return Pass(self._weights, self._weights, self._wrong)
 
 
 class _Unit:

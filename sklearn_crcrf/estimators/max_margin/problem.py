@@ -1,14 +1,13 @@
 """The max-margin problem: its objective, and the lower bound from its dual."""
 
 from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ...linear.examples import Coefficients, Examples, find
 from ...structures import Unsupported
-
-__all__ = ["Bounds", "MarginProblem"]
 
 
 class MarginProblem:
@@ -69,79 +68,91 @@ class MarginProblem:
         return float(self.examples.weight @ wrong) - weights.squared_norm() / (2 * self.C)
 
 
-class Bounds:
-    """Upper and lower bounds of the minimum after each pass, and the stopping rule.
+class Pass(NamedTuple):
+    """What a pass over all sequences has found.
+
+    Parameters
+    ----------
+    weights : Coefficients
+    dual_weights : Coefficients
+        The weights that follow from the dual variables.
+    wrong : ndarray of shape (n_sequences,)
+        The mean number of wrong labels under the dual variables.
+    """
+
+    weights: Coefficients
+    dual_weights: Coefficients
+    wrong: np.ndarray
+
+
+class Solver(Protocol):
+    """What takes passes over the sequences of a problem."""
+
+    def take_pass(self, order: np.ndarray) -> Pass:
+        """Take a step on each sequence, in this order."""
+
+
+def minimise(
+    problem: MarginProblem,
+    make_solver: Callable[[MarginProblem], Solver],
+    *,
+    max_iter: int = 200,
+    tol: float = 1e-2,
+    callback: Callable[[OptimizeResult], None] | None = None,
+    rng: np.random.RandomState,
+) -> OptimizeResult:
+    """Pass through the sequences in random order until the duality gap is small.
 
     Parameters
     ----------
     problem : MarginProblem
-    max_iter : int
-    tol : float
-        The run has converged when the duality gap is at most this fraction of the objective.
+    make_solver : callable
+        Takes the problem.
+    max_iter : int, default=200
+        Maximum number of passes over the sequences.
+    tol : float, default=1e-2
+        Stop when the duality gap is at most this fraction of the objective.
     callback : callable, optional
-        Called with an OptimizeResult (x, fun, dual, nit) after every pass; it may raise
+        Called with an OptimizeResult (x, fun, dual, nit) after every pass; may raise
         StopIteration.
+    rng : RandomState
 
-    Attributes
-    ----------
-    x : Coefficients or None
-        The best weights so far, in arrays that do not change.
-    fun : float
-        Objective of the best weights.
-    dual : float
-        The largest lower bound.
-    message : str
-        Why the run ended; empty while it goes on.
+    Returns
+    -------
+    OptimizeResult
+        With x, fun, dual, nit, success and message; x are the best Coefficients so far, and the
+        minimum is between dual and fun.
+
+    Raises
+    ------
+    ValueError
+        If the objective or its lower bound is not finite.
     """
-
-    def __init__(
-        self, problem: MarginProblem, max_iter: int, tol: float, callback: Callable | None
-    ):
-        self._problem, self._max_iter, self._tol = problem, max_iter, tol
-        self._callback = callback
-        self.x: Coefficients | None = None
-        self.fun, self.dual = np.inf, -np.inf
-        self.nit, self.success, self.message = 0, False, ""
-
-    def advance(self, weights: Coefficients, dual: float) -> None:
-        """Record the end of a pass.
-
-        Raises
-        ------
-        ValueError
-            If the objective or the bound is not finite.
-        """
-        self.nit += 1
-        objective = self._problem.objective(weights)
+    solver = make_solver(problem)
+    result = OptimizeResult(x=None, fun=np.inf, dual=-np.inf, nit=0, success=False)
+    while result.nit < max_iter and not result.success:
+        weights, dual_weights, wrong = solver.take_pass(rng.permutation(problem.sequences))
+        objective, dual = problem.objective(weights), problem.lower_bound(dual_weights, wrong)
+        result.nit += 1
         if not np.isfinite([objective, dual]).all():
             raise ValueError(
-                f"after {self.nit} passes the objective is {objective} and its lower bound {dual}: "
-                f"scale the attributes, or lower C={self._problem.C:g} or the weights of sequences"
+                f"after {result.nit} passes the objective is {objective} and its lower bound "
+                f"{dual}: scale the attributes, or lower C={problem.C:g} or the weights of "
+                "sequences"
             )
-        self.dual = max(self.dual, dual)
-        if objective < self.fun:
-            self.fun, self.x = objective, weights.copy()
-        if self._callback is not None:
+        result.dual = max(result.dual, dual)
+        if objective < result.fun:
+            result.fun, result.x = objective, weights.copy()
+        if callback is not None:
             try:
-                self._callback(OptimizeResult(x=self.x, fun=self.fun, dual=self.dual, nit=self.nit))
+                callback(result)
             except StopIteration:
-                self.success, self.message = True, "stopped by the callback"
-                return
-        if self.fun - self.dual <= self._tol * abs(self.fun):
-            self.success, self.message = True, "the duality gap is small"
-        elif self.nit >= self._max_iter:
-            self.message = (
-                f"the duality gap is {self.fun - self.dual:.3g} of {self.fun:.3g} after "
-                f"max_iter={self._max_iter} passes"
-            )
-
-    def result(self) -> OptimizeResult:
-        """The result that a solver returns."""
-        return OptimizeResult(
-            x=self.x,
-            fun=self.fun,
-            dual=self.dual,
-            nit=self.nit,
-            success=self.success,
-            message=self.message,
-        )
+                result.success, result.message = True, "stopped by the callback"
+                return result
+        result.success = bool(result.fun - result.dual <= tol * abs(result.fun))
+    if result.success:
+        result.message = "the duality gap is small"
+    else:
+        gap = f"{result.fun - result.dual:.3g} of {result.fun:.3g}"
+        result.message = f"the duality gap is {gap} after max_iter={max_iter} passes"
+    return result

@@ -1,26 +1,14 @@
 """The averaged subgradient method."""
 
-from collections.abc import Callable
-
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from ...linear.examples import Coefficients
 from ..perceptron.learning import Learned, MeanWeights
-from .problem import Bounds, MarginProblem
-
-__all__ = ["subgradient"]
+from .problem import MarginProblem, Pass
 
 
-def subgradient(
-    problem: MarginProblem,
-    *,
-    max_iter: int = 200,
-    tol: float = 1e-2,
-    callback: Callable[[OptimizeResult], None] | None = None,
-    rng: np.random.RandomState,
-) -> OptimizeResult:
-    """Minimise by stochastic subgradients, averaged (Ratliff et al. 2007; Pegasos, 2007).
+class Subgradient:
+    """Take steps along stochastic subgradients, averaged (Ratliff et al. 2007; Pegasos, 2007).
 
     Step t, on sequence s and with the rate C n / t for n sequences, is
 
@@ -34,28 +22,28 @@ def subgradient(
 
     Parameters
     ----------
-    problem, max_iter, tol, callback, rng : as in :func:`frank_wolfe`
-
-    Returns
-    -------
-    OptimizeResult
-        As in :func:`frank_wolfe`.
+    problem : MarginProblem
     """
-    examples, bounds = problem.examples, Bounds(problem, max_iter, tol, callback)
-    n, start = len(problem.sequences), examples.zeros()
-    learner, last = MeanWeights(Learned(start, start, 0)), start
-    weights, wrong, cost = start.copy(), *np.zeros((2, examples.n_sequences))
-    while not bounds.message:
-        order = rng.permutation(problem.sequences)
+
+    def __init__(self, problem: MarginProblem):
+        self._problem, nothing = problem, problem.examples.zeros()
+        self._learner, self._last = MeanWeights(Learned(nothing, nothing, 0)), nothing
+        self._dual_weights, self._n_passes = nothing.copy(), 0
+        self._wrong, self._cost = np.zeros((2, problem.examples.n_sequences))
+
+    def take_pass(self, order: np.ndarray) -> Pass:
+        """Take a step on each sequence, in this order."""
+        examples, C = self._problem.examples, self._problem.C
+        n, n_passes = len(order), self._n_passes
         # A positive cost even in the first step, so that it finds the most wrong labels.
-        cost[order] = np.maximum(bounds.nit * n + np.arange(n), 0.5) / (problem.C * n)
-        found = learner.learn(examples, order, cost)
-        learned = learner.learned()
-        share = 2.0 / (bounds.nit + 2)
-        for part, before, after in zip(weights, last, learned.last, strict=True):
-            part += share * (problem.C * (after - before) - part)
-        wrong += share * (examples.n_wrong(found) - wrong)
-        last, factor = learned.last, 2 * problem.C * n / (learned.n_seen + 1)
+        self._cost[order] = np.maximum(n_passes * n + np.arange(n), 0.5) / (C * n)
+        found = self._learner.learn(examples, order, self._cost)
+        learned = self._learner.learned()
+        share = 2.0 / (n_passes + 2)
+        for part, before, after in zip(self._dual_weights, self._last, learned.last, strict=True):
+            part += share * (C * (after - before) - part)
+        self._wrong += share * (examples.n_wrong(found) - self._wrong)
+        self._last, self._n_passes = learned.last, n_passes + 1
+        factor = 2 * C * n / (learned.n_seen + 1)
         mean = Coefficients(*(part * part.dtype.type(factor) for part in learned.weights))
-        bounds.advance(mean, problem.lower_bound(weights, wrong))
-    return bounds.result()
+        return Pass(mean, self._dual_weights, self._wrong)

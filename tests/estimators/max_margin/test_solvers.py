@@ -11,18 +11,12 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from sklearn_crcrf._kernels.tree import learning
-from sklearn_crcrf.estimators.max_margin import (
-    MarginProblem,
-    exponentiated_gradient,
-    frank_wolfe,
-    minimal_optimisation,
-    subgradient,
-)
 from sklearn_crcrf.estimators.max_margin.active_paths import DualVariables
 from sklearn_crcrf.estimators.max_margin.block import Block
+from sklearn_crcrf.estimators.max_margin.estimator import SOLVERS
+from sklearn_crcrf.estimators.max_margin.problem import MarginProblem, minimise
 
-SOLVERS = [frank_wolfe, minimal_optimisation, exponentiated_gradient, subgradient]
-solvers = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.__name__)
+solvers = pytest.mark.parametrize("solver", SOLVERS)
 
 CASES = {
     "plain": (3, {}),
@@ -87,8 +81,10 @@ def test_the_optimum(solver, name, C):
     case, optimum = optimum_of(name, C)
     problem = MarginProblem(case.examples(), C)
     # Subgradients are the slower, the lower the penalty.
-    tol = C / 10 if solver is subgradient else 1e-3
-    result = solver(problem, max_iter=3000, tol=tol, rng=np.random.RandomState(0))
+    tol = C / 10 if solver == "subgradient" else 1e-3
+    result = minimise(
+        problem, SOLVERS[solver], max_iter=3000, tol=tol, rng=np.random.RandomState(0)
+    )
     assert result.success, result.message
     assert_allclose(result.fun, objective(case, flat(result.x), C), atol=1e-12)
     assert result.dual <= optimum * (1 + 1e-9)
@@ -101,7 +97,7 @@ def test_single_precision(solver):
     for dtype in (np.float64, np.float32):
         problem = MarginProblem(example("with ends", dtype=dtype).examples(), 0.1)
         options = {"max_iter": 2000, "tol": 2e-3, "rng": np.random.RandomState(0)}
-        results.append(solver(problem, **options))
+        results.append(minimise(problem, SOLVERS[solver], **options))
         assert results[-1].success
         assert results[-1].x.state.dtype == dtype
     assert_allclose(results[1].fun, results[0].fun, rtol=2e-3)
@@ -118,7 +114,7 @@ def test_passes_are_told_and_may_be_stopped(solver):
             raise StopIteration
 
     options = {"callback": callback, "rng": np.random.RandomState(0)}
-    result = solver(problem, max_iter=10, tol=0.0, **options)
+    result = minimise(problem, SOLVERS[solver], max_iter=10, tol=0.0, **options)
     assert result.success
     assert result.nit == 4
     fun, dual, nit = np.array(told).T
@@ -132,7 +128,7 @@ def test_passes_are_told_and_may_be_stopped(solver):
 @solvers
 def test_too_few_passes(solver):
     problem = MarginProblem(example().examples(), 1.0)
-    result = solver(problem, max_iter=2, tol=1e-9, rng=np.random.RandomState(0))
+    result = minimise(problem, SOLVERS[solver], max_iter=2, tol=1e-9, rng=np.random.RandomState(0))
     assert not result.success
     assert "max_iter=2" in result.message
     assert result.nit == 2
@@ -142,7 +138,8 @@ def test_too_few_passes(solver):
 def test_the_seed_decides(solver):
     problem = MarginProblem(example().examples(), 0.1)
     first, again, other = (
-        flat(solver(problem, max_iter=3, rng=np.random.RandomState(seed)).x) for seed in (0, 0, 1)
+        flat(minimise(problem, SOLVERS[solver], max_iter=3, rng=np.random.RandomState(seed)).x)
+        for seed in (0, 0, 1)
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -151,9 +148,9 @@ def test_the_seed_decides(solver):
 def test_room_is_made_for_paths():
     """More labellings of a sequence than there is room for in the beginning."""
     problem, last = MarginProblem(example(lengths=[30, 2]).examples(), 1.0), 0.0
-    variables = DualVariables(problem)
+    variables = DualVariables(problem, learning.FROM_ALL, 1)
     for _ in range(30):
-        variables.take_steps(learning.FROM_ALL, 1, np.array([0, 1]))
+        variables.take_pass(np.array([0, 1]))
         dual = problem.lower_bound(variables.weights, variables.wrong)
         assert dual >= last
         last = dual
