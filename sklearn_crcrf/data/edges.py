@@ -7,8 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .csr import sound_csr
+from .missing import unhashable
 from .numbers import first_not_finite
-from .ragged import as_integers, checked_offsets, locate
+from .ragged import as_integers, checked_offsets, locate, object_array
 
 
 class Edges(NamedTuple):
@@ -240,31 +241,14 @@ def _as_objects(types: Any) -> np.ndarray:
         raise ValueError(f"edge_data must be a list or an array, but is of type {kind}")
     if isinstance(types, np.ndarray):
         return types.astype(object, copy=False)
-    types = list(types)
-    return np.fromiter(types, dtype=object, count=len(types))
+    return object_array(list(types))
 
 
 def _check_types(types: list, edge_offsets: np.ndarray) -> None:
     """Raise ValueError unless types can be told apart."""
-    try:
-        if not any(map(_is_float, set(types))):
-            return
-    except TypeError:  # not hashable
-        pass
-    edge = next(i for i, kind in enumerate(types) if _is_float(kind) or not _is_hashable(kind))
-    what = "is not hashable"
-    if _is_float(types[edge]):
+    edge, what = unhashable(types), "is not hashable"
+    if edge is None:
+        edge = next((i for i, t in enumerate(types) if isinstance(t, float | np.floating)), None)
         what = "is no type; attributes of edges are an array of shape (n_edges, n_edge_attributes)"
-    raise ValueError(f"{_place('edge_data', edge_offsets, edge)}: {types[edge]!r} {what}")
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, (float, np.floating))
-
-
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+    if edge is not None:
+        raise ValueError(f"{_place('edge_data', edge_offsets, edge)}: {types[edge]!r} {what}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._kernels.sizes import problem_of_nesting
 from .._kernels.text.strings import StringTable, split_items
-from .ragged import locate
+from .ragged import token_name
 from .vocabulary import describe
 
 _NESTED = (Mapping, list, tuple, set, frozenset)
@@ -49,8 +49,7 @@ class Items(NamedTuple):
     def error(self, item: int, problem: str) -> ValueError:
         """The error to raise for an item; the message names its sequence and position."""
         token = int(np.searchsorted(self.starts, item, side="right")) - 1
-        sequence, position = locate(self.offsets, token)
-        return ValueError(f"X, sequence {sequence}, position {position}: {problem}")
+        return ValueError(f"{token_name('X', self.offsets, token)}: {problem}")
 
 
 def read_items(tokens: list, offsets: np.ndarray) -> Items:
@@ -90,8 +89,7 @@ def read_items(tokens: list, offsets: np.ndarray) -> Items:
 
 def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> ValueError:
     """The error to raise for token number ``token``; ``what`` says what it must be."""
-    sequence, position = locate(offsets, token)
-    message = f"X, sequence {sequence}, position {position}: {what}, but is {describe(value)}"
+    message = f"{token_name('X', offsets, token)}: {what}, but is {describe(value)}"
     if what.startswith("the token") and isinstance(value, (tuple, list)):
         is_row = all(isinstance(part, Number) for part in value)
         message += (

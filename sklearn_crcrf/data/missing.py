@@ -86,11 +86,38 @@ def endless_hash(items: list | np.ndarray) -> int | None:
     >>> endless_hash(["N", ("N", "V"), nested])
     2
     """
-    values = items if isinstance(items, np.ndarray) else np.fromiter(items, object, len(items))
+    values = np.fromiter(items, object, len(items)) if isinstance(items, list) else items
     if not any(issubclass(kind, tuple) for kind in unusual_types(values)):  # the usual case
         return None
     tuples = {id(item): t for t, item in enumerate(items) if isinstance(item, tuple)}
     return next((t for t in tuples.values() if _is_endless(items[t])), None)
+
+
+def unhashable(items: list | np.ndarray) -> int | None:
+    """Find the first item that has no hash, or a hash that never ends; None if all have one.
+
+    Examples
+    --------
+    >>> unhashable(["N", ("N", "V"), ["N"]])
+    2
+    """
+    endless = endless_hash(items)
+    if endless is not None:
+        return endless
+    items = items.tolist() if isinstance(items, np.ndarray) else items
+    try:
+        set(items)
+        return None
+    except TypeError:
+        return next(i for i, item in enumerate(items) if not _is_hashable(item))
+
+
+def _is_hashable(item: Any) -> bool:
+    try:
+        hash(item)
+        return True
+    except TypeError:
+        return False
 
 
 def _is_endless(value: tuple) -> bool:

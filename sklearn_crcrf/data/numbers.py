@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .ragged import SequenceArray, locate, object_array
+from .ragged import SequenceArray, object_array, token_name
 
 
 def check_finite(X: SequenceArray) -> None:
@@ -18,9 +18,7 @@ def check_finite(X: SequenceArray) -> None:
     """
     found = first_not_finite(X.data)
     if found is not None:
-        token, value = found
-        sequence, position = locate(X.offsets, token)
-        raise ValueError(f"X, sequence {sequence}, position {position}: {value} is not finite")
+        raise ValueError(f"{token_name('X', X.offsets, found[0])}: {found[1]} is not finite")
 
 
 def first_not_finite(data: Any) -> tuple[int, Any] | None:
@@ -129,5 +127,4 @@ def _row(data: Any, at: tuple) -> int:
 
 def _place(X: SequenceArray, at: tuple) -> str:
     """The sequence and position of a value, for an error message."""
-    sequence, position = locate(X.offsets, _row(X.data, at))
-    return f"X, sequence {sequence}, position {position}"
+    return token_name("X", X.offsets, _row(X.data, at))

@@ -1,6 +1,6 @@
 """The ragged container: sequences of different lengths in one flat array."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from itertools import chain, pairwise
 from numbers import Integral
 from typing import Any
@@ -145,12 +145,10 @@ class SequenceArray:
         data = self.data
         if not isinstance(data, np.ndarray):
             return "attributes" if sp.issparse(data) else "columns"
+        first = () if data.dtype.kind in "biuf" else data[:1].ravel()
         if data.ndim == 1:
-            return "dicts" if len(data) and isinstance(data[0], Mapping) else "words"
-        has_strings = data.dtype.kind not in "biuf" and any(
-            isinstance(value, str) for value in data[:1].ravel()
-        )
-        return "columns" if has_strings else "numbers"
+            return "dicts" if any(isinstance(token, Mapping) for token in first) else "words"
+        return "columns" if any(isinstance(value, str) for value in first) else "numbers"
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -303,11 +301,9 @@ def sound_rows(data: Any, offsets: np.ndarray, name: str) -> Any:
     ``name`` is the name of the data in an error message.
     """
 
-    def where(token: int) -> str:
-        sequence, position = locate(offsets, token)
-        return f"{name}, sequence {sequence}, position {position}"
-
-    return sound_csr(data, name, where) if sp.issparse(data) else data
+    if not sp.issparse(data):
+        return data
+    return sound_csr(data, name, lambda token: token_name(name, offsets, token))
 
 
 def joined_ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -327,6 +323,12 @@ def locate(offsets: np.ndarray, token: int) -> tuple[int, int]:
     return sequence, int(token - offsets[sequence])
 
 
+def token_name(name: str, offsets: np.ndarray, token: int) -> str:
+    """Name a token in an error message, such as "X, sequence 1, position 2"."""
+    sequence, position = locate(offsets, token)
+    return f"{name}, sequence {sequence}, position {position}"
+
+
 def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
     """Sequences of any kind as one array; ``name`` is their name in an error message."""
     if isinstance(sequences, SequenceArray):
@@ -342,13 +344,12 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
     lengths: list[Any] = list(map(len if are_lists else n_tokens, sequences))
     if None in lengths:
         i = lengths.index(None)
-        what = (
+        is_text = isinstance(sequences[i], str)
+        hint = f"; split it, for example by [text.split() for text in {name}]" if is_text else ""
+        raise ValueError(
             f"{name}, sequence {i}: it must be a list of tokens or labels, or an array, "
-            f"but is of type {type(sequences[i]).__name__}"
+            f"but is of type {type(sequences[i]).__name__}{hint}"
         )
-        if isinstance(sequences[i], str):
-            what += f"; split it, for example by [text.split() for text in {name}]"
-        raise ValueError(what)
     offsets = np.append(0, np.cumsum(lengths, dtype=np.int64))
     if not are_lists and any(_n_dimensions(s) > 1 for s in sequences):
         data = sound_rows(_stack_rows(sequences, name), offsets, name)
@@ -379,23 +380,20 @@ def n_tokens(s: Any) -> int | None:
     return len(s) if hasattr(s, "__len__") else None
 
 
-def object_array(items: list) -> np.ndarray:
-    """Any items in a one-dimensional array."""
+def object_array(items: Collection) -> np.ndarray:
+    """Put any items into a one-dimensional array."""
     # np.array would make a 2-D array of sequences that happen to be equally long.
-    out = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        out[i] = item
-    return out
-
-
-def _have_one_kind(sequences: list) -> bool:
-    """Whether all are arrays of strings, or all of integers, so that they can be concatenated."""
-    kinds = {s.dtype.kind if isinstance(s, np.ndarray) else "O" for s in sequences}
-    return len(kinds) == 1 and kinds <= {*"biuUS"}
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 def _n_dimensions(s: Any) -> int:
     return getattr(s, "ndim", 1)
+
+
+def _have_one_kind(sequences: list) -> bool:
+    """Say whether all are arrays of strings, or of integers, so that they can be concatenated."""
+    kinds = {s.dtype.kind if isinstance(s, np.ndarray) else "O" for s in sequences}
+    return len(kinds) == 1 and kinds <= {*"biuUS"}
 
 
 def as_integers(values: Any, name: str) -> np.ndarray:

@@ -66,7 +66,13 @@ def as_sequences(
     array([list([0, 1]), list([1])], dtype=object)
     """
     sequences, mirror = _read(X, check_table)
-    _check_kind(sequences.data)
+    data = sequences.data
+    is_array = isinstance(data, np.ndarray) or sp.issparse(data)
+    if is_array and (data.ndim > 2 or data.dtype.kind in "cmMV"):
+        raise ValueError(
+            "X must hold strings, feature dicts or rows of real numbers, "
+            f"but its data is of shape {data.shape} and type {data.dtype}"
+        )
     return Sequences(sequences, None if y is None else mirror.labels(y, name), mirror)
 
 
@@ -110,18 +116,8 @@ def is_table(X: Any) -> bool:
 
 
 def sound_table(X: Any) -> Any:
-    """A table; a sparse one is checked and gets sound rows."""
+    """Return a table; a sparse one is checked and gets sound rows."""
     return sound_csr(X, "X", "X, row {}".format) if sp.issparse(X) else X
-
-
-def _check_kind(data: Any) -> None:
-    """Raise ValueError unless tokens may be of this type."""
-    is_array = isinstance(data, np.ndarray) or sp.issparse(data)
-    if is_array and (data.ndim > 2 or data.dtype.kind in "cmMV"):
-        raise ValueError(
-            "X must hold strings, feature dicts or rows of real numbers, "
-            f"but its data is of shape {data.shape} and type {data.dtype}"
-        )
 
 
 def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Layout]:
@@ -139,19 +135,19 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
             f"X is a {library} {type(X).__name__}, which has no index that names the sequences; "
             "sklearn_crcrf.datasets.read_frame reads it, by the columns that name them"
         )
-    if is_table(X) and hasattr(X, "iloc"):
-        return frame_sequences(check_table(X))
     if is_table(X):
+        if hasattr(X, "iloc"):
+            return frame_sequences(check_table(X))
         table = _checked(X, check_table)
         offsets = np.arange(table.shape[0] + 1)
         return SequenceArray._of(table, offsets), Rows(offsets)
-    mirror: type[Layout]
-    if isinstance(X, np.ndarray) and X.ndim == 3:
-        sequences, mirror = unpadded(X), Lists
-    elif isinstance(X, SequenceArray):
+    mirror: type[Layout] = Lists
+    if isinstance(X, SequenceArray):
         sequences, mirror = X.checked("X"), Ragged
+    elif isinstance(X, np.ndarray) and X.ndim == 3:
+        sequences = unpadded(X)
     else:
-        sequences, mirror = join_sequences(X, "X"), Lists
+        sequences = join_sequences(X, "X")
     check_finite(sequences)
     return sequences, mirror(sequences.offsets, index=X.index if hasattr(X, "iloc") else None)
 

@@ -12,7 +12,7 @@ from ..utils.memory import require_memory
 from ..utils.soundness import indices, require
 from ..utils.warning import warn_caller
 from .feature_dicts import Items, invalid_token, read_items
-from .ragged import SequenceArray, locate
+from .ragged import SequenceArray, token_name
 from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
 # Bytes of a code, and of its copies when columns are checked, joined and moved.
@@ -266,16 +266,21 @@ def symbolize(X: SequenceArray) -> SymbolTable:
     return content.columns() if isinstance(content, ItemTable) else content
 
 
+def require_symbols(data: Any) -> None:
+    """Raise ValueError if tokens are rows of numbers, or numbers other than integers."""
+    if not isinstance(data, SymbolTable) and (data.ndim != 1 or data.dtype.kind not in "OUbiu"):
+        raise ValueError(
+            "X must hold token strings, feature dicts or columns of symbols, "
+            f"but its data is of shape {data.shape} and type {data.dtype}"
+        )
+
+
 def symbols_by_key(X: SequenceArray) -> "SymbolTable | ItemTable":
     """The symbols of feature dicts by key; what :func:`symbolize` returns for all else."""
     data = X.data
+    require_symbols(data)
     if isinstance(data, SymbolTable):
         return data
-    if data.ndim != 1 or data.dtype.kind not in "OUbiu":
-        raise ValueError(
-            "X must hold token strings, feature dicts or symbols, "
-            f"but its data is of shape {data.shape} and type {data.dtype}"
-        )
     if data.dtype.kind in "biu":
         values, codes = np.unique(data, return_inverse=True)
         return SymbolTable(codes[:, None], [values.astype(str)], ["token"])
@@ -401,11 +406,8 @@ class ItemTable:
         key, next_key = np.searchsorted(self._by_key.indptr, [same, same + 1], side="right") - 1
         twice = np.flatnonzero(key == next_key)
         if len(twice):
-            sequence, position = locate(items.offsets, token[same[twice[0]]])
-            name = self.names[key[twice[0]]]
-            raise ValueError(
-                f"X, sequence {sequence}, position {position}: {name!r} has two values"
-            )
+            where = token_name("X", items.offsets, token[same[twice[0]]])
+            raise ValueError(f"{where}: {self.names[key[twice[0]]]!r} has two values")
 
 
 def _texts(items: Items) -> list[str]:

@@ -10,53 +10,42 @@ from .._kernels.sparse.keys import distinct_codes, number_keys
 from .._kernels.text.strings import StringTable, split_values
 from ..data.feature_dicts import Items, invalid_token, read_items
 from ..data.ragged import SequenceArray
-from ..data.sequences import as_sequences
-from ..data.symbols import SymbolTable
+from ..data.symbols import SymbolTable, require_symbols
 from ..data.vocabulary import JoinedStrings
-from ._base import as_symbols, is_frame
-
-# Ids, values and starts, as in Attributes.
-_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Attributes(NamedTuple):
-    """The attributes of all tokens; token i has attributes ``ids[starts[i]:starts[i + 1]]``.
-
-    ``sequences`` are the sequences of the tokens.
-    """
+    """The attributes of all tokens; token i has attributes ``ids[starts[i]:starts[i + 1]]``."""
 
     ids: np.ndarray
     values: np.ndarray
     starts: np.ndarray
-    sequences: SequenceArray
 
 
-def read_attributes(X: Any, number: Callable, separator: str) -> Attributes:
+def read_attributes(X: SequenceArray, number: Callable, separator: str) -> Attributes:
     """Number the attributes of X; ``number`` turns strings into ids, unknown ones into -1.
 
     The string of an attribute is made once, not once per token; the separator stands between
     key and value.
     """
-    sequences = as_symbols(X) if is_frame(X) else as_sequences(X).X
-    data, offsets = sequences.data, sequences.offsets
+    data, offsets = X.data, X.offsets
+    require_symbols(data)
     if isinstance(data, SymbolTable):
-        return Attributes(*_of_columns(data, number, separator), sequences)
-    if getattr(data, "ndim", 2) != 1 or data.dtype.kind not in "OUbiu":
-        raise ValueError(
-            "X must hold token strings, feature dicts or columns of symbols, "
-            f"but its data is of shape {data.shape} and type {data.dtype}"
-        )
+        return _read_columns(data, number, separator)
     tokens = (data.astype(str) if data.dtype.kind in "biu" else data).tolist()
     kinds = set(map(type, tokens))
     if kinds <= {str}:
         ids = number(tokens)
-        return Attributes(ids, _ones(ids), np.arange(len(ids) + 1), sequences)
+        return Attributes(ids, np.broadcast_to(1.0, ids.shape), np.arange(len(ids) + 1))
     if kinds != {dict}:
-        tokens = _as_dicts(tokens, offsets)
-    return Attributes(*_of_items(read_items(tokens, offsets), number, separator), sequences)
+        for i, token in enumerate(tokens):
+            if not isinstance(token, (str, Mapping)):
+                raise invalid_token("the token must be a str or a dict", offsets, i, token)
+        tokens = [{token: True} if isinstance(token, str) else token for token in tokens]
+    return _number_items(read_items(tokens, offsets), number, separator)
 
 
-def _of_columns(table: SymbolTable, number: Callable, separator: str) -> _Entries:
+def _read_columns(table: SymbolTable, number: Callable, separator: str) -> Attributes:
     ids = np.empty(table.shape[::-1], dtype=np.int32)
     values = np.ones(table.shape if table.numbers else ())
     for j, codes in enumerate(table.codes.T):
@@ -64,23 +53,18 @@ def _of_columns(table: SymbolTable, number: Callable, separator: str) -> _Entrie
         id_of_code = np.full(codes.max(initial=-1) + 2, -1, dtype=np.int32)  # last: for code -1
         if table.names[j] in table.numbers:
             id_of_code[occurring] = number([table.keys[j]])[0]
-            values[:, j] = _column_numbers(table, j)[codes]
+            numbers = np.append(table.categories[j].astype(float), 0.0)  # last: for code -1
+            if not np.isfinite(numbers).all():
+                raise ValueError(f"X, column {table.names[j]!r}: infinite values")
+            values[:, j] = numbers[codes]
         else:
             id_of_code[occurring] = number(table.attributes(j, occurring, separator))
         np.take(id_of_code, codes, out=ids[j], mode="wrap")
     ids, starts = ids.T.ravel(), np.arange(len(table) + 1) * len(ids)
-    return ids, np.broadcast_to(values.ravel(), ids.shape), starts
+    return Attributes(ids, np.broadcast_to(values.ravel(), ids.shape), starts)
 
 
-def _column_numbers(table: SymbolTable, j: int) -> np.ndarray:
-    """The number of each code of a column; the last, for code -1, is 0."""
-    numbers = np.append(table.categories[j].astype(float), 0.0)
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"X, column {table.names[j]!r}: infinite values")
-    return numbers
-
-
-def _of_items(items: Items, number: Callable, separator: str) -> _Entries:
+def _number_items(items: Items, number: Callable, separator: str) -> Attributes:
     table = StringTable()
     value_ids = np.empty(len(items.values), dtype=np.int32)
     numbers = np.empty(len(items.values))
@@ -95,7 +79,7 @@ def _of_items(items: Items, number: Callable, separator: str) -> _Entries:
     endings = ["", *(separator + symbol for symbol in table.symbols)]
     unique = np.array([items.key_ids[first], value_ids[first] + 1])
     ids = number(JoinedStrings([items.keys, endings], unique))[ids]
-    return ids, numbers, items.starts
+    return Attributes(ids, numbers, items.starts)
 
 
 def _as_number(value: Any) -> float:
@@ -104,15 +88,3 @@ def _as_number(value: Any) -> float:
         return float(value) if isinstance(value, (Real, np.bool_)) else np.nan
     except OverflowError:
         return np.inf
-
-
-def _as_dicts(tokens: list, offsets: np.ndarray) -> list:
-    """Token strings as dicts."""
-    for i, token in enumerate(tokens):
-        if not isinstance(token, (str, Mapping)):
-            raise invalid_token("the token must be a str or a dict", offsets, i, token)
-    return [{token: True} if isinstance(token, str) else token for token in tokens]
-
-
-def _ones(ids: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(1.0, ids.shape)

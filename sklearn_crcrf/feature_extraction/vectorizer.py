@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
 from .._kernels.sparse.columns import some_entries
-from ..data.ragged import SequenceArray, locate
+from ..data.ragged import SequenceArray, token_name
+from ..data.sequences import as_sequences
 from ..data.symbols import warn_of_empty_tokens
 from ..data.vocabulary import Vocabulary
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._attributes import Attributes, read_attributes
-from ._base import SequenceTransformer
+from ._base import SequenceTransformer, as_symbols, is_frame
 
 
 class SequenceVectorizer(SequenceTransformer):
@@ -86,7 +87,7 @@ class SequenceVectorizer(SequenceTransformer):
         -------
         self
         """
-        self._fit_attributes(X)
+        self._learn(_read(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
@@ -102,8 +103,7 @@ class SequenceVectorizer(SequenceTransformer):
         -------
         SequenceArray of CSR of shape (n_tokens, n_attributes)
         """
-        attributes = self._fit_attributes(X)
-        return self._output(self._rows(attributes), X)
+        return self._output(rows_of(self, _read(X), learn=True), X)
 
     def transform(self, X: Any) -> SequenceArray:
         """Turn tokens into rows.
@@ -125,8 +125,7 @@ class SequenceVectorizer(SequenceTransformer):
             message names the sequence and the position.
         """
         check_fitted(self)
-        attributes = read_attributes(X, self.vocabulary_.lookup, self.separator)
-        return self._output(self._rows(attributes), X)
+        return self._output(rows_of(self, _read(X)), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The attributes, in the order of the columns.
@@ -148,22 +147,14 @@ class SequenceVectorizer(SequenceTransformer):
         yield Fact("separator", isinstance(self.separator, str), "must be a str")
         yield Fact("dtype", self._is_of_numbers(), f"must be a type of numbers: {self.dtype!r}")
 
-    def _too_large(self, values: np.ndarray, starts: np.ndarray, offsets: np.ndarray) -> ValueError:
-        dtype = np.dtype(self.dtype)
-        largest = np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
-        at = int(np.argmax(np.abs(values) > largest))
-        sequence, position = locate(offsets, int(np.searchsorted(starts, at, side="right")) - 1)
-        return ValueError(
-            f"X, sequence {sequence}, position {position}: {values[at]} is too large for {dtype}"
-        )
-
     def _is_of_numbers(self) -> bool:
         try:  # SciPy has no sums of half precision
             return np.dtype(self.dtype).kind in "biuf" and np.dtype(self.dtype) != np.float16
         except TypeError:
             return False
 
-    def _fit_attributes(self, X: Any) -> Attributes:
+    def _learn(self, X: SequenceArray) -> Attributes:
+        """Number all attributes that occur often enough."""
         check_scalar(self.min_freq, "min_freq", Integral, min_val=1)
         if not isinstance(self.separator, str):
             raise ValueError(f"separator must be a str, got {self.separator!r}")
@@ -171,7 +162,7 @@ class SequenceVectorizer(SequenceTransformer):
             raise ValueError(f"dtype must be a type of numbers, got {self.dtype!r}")
         vocabulary = Vocabulary()
         attributes = read_attributes(X, vocabulary.add, self.separator)
-        warn_of_empty_tokens(attributes.sequences)
+        warn_of_empty_tokens(X)
         if self.min_freq > 1:
             counts = np.bincount(attributes.ids[attributes.ids >= 0], minlength=len(vocabulary))
             kept = np.flatnonzero(counts >= self.min_freq)
@@ -183,15 +174,30 @@ class SequenceVectorizer(SequenceTransformer):
         self.vocabulary_ = vocabulary
         return attributes
 
-    def _rows(self, attributes: Attributes) -> SequenceArray:
-        ids, values, starts, sequences = attributes
-        if (ids < 0).any():
-            values, ids, starts = some_entries(starts, ids, np.ascontiguousarray(values))
-        shape = (len(starts) - 1, len(self.vocabulary_))
-        try:
-            with np.errstate(over="raise", invalid="raise"):
-                values = np.require(values, self.dtype, ["C_CONTIGUOUS", "WRITEABLE"])
-        except FloatingPointError:
-            raise self._too_large(values, starts, sequences.offsets) from None
-        # SequenceArray sorts the ids of a row, and adds the values of one that occurs twice
-        return sequences.with_data(sp.csr_matrix((values, ids, starts), shape=shape))
+
+def _read(X: Any) -> SequenceArray:
+    return as_symbols(X) if is_frame(X) else as_sequences(X).X
+
+
+def rows_of(vectorizer: Any, X: SequenceArray, learn: bool = False) -> SequenceArray:
+    """Turn tokens that have been read into rows, with the attributes that are known or occur."""
+    if learn:
+        ids, values, starts = vectorizer._learn(X)
+    else:
+        vocabulary = vectorizer.vocabulary_
+        ids, values, starts = read_attributes(X, vocabulary.lookup, vectorizer.separator)
+    if (ids < 0).any():
+        values, ids, starts = some_entries(starts, ids, np.ascontiguousarray(values))
+    dtype = np.dtype(vectorizer.dtype)
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            numbers = np.require(values, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+    except FloatingPointError:
+        largest = np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
+        at = int(np.argmax(np.abs(values) > largest))
+        token = int(np.searchsorted(starts, at, side="right")) - 1
+        where = token_name("X", X.offsets, token)
+        raise ValueError(f"{where}: {values[at]} is too large for {dtype}") from None
+    shape = (len(starts) - 1, len(vectorizer.vocabulary_))
+    # SequenceArray sorts the ids of a row, and adds the values of one that occurs twice
+    return X.with_data(sp.csr_matrix((numbers, ids, starts), shape=shape))

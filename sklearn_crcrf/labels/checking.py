@@ -5,7 +5,7 @@ from numbers import Real
 from typing import Any
 
 from ..data.missing import IGNORED
-from ..data.ragged import SequenceArray, locate
+from ..data.ragged import SequenceArray, token_name
 from ..utils.memory import require_memory
 from ..utils.warning import warn_caller
 
@@ -96,10 +96,9 @@ def refuse_ignored(different: Iterable[Any], y: SequenceArray, name: str = "y") 
     if IGNORED not in numbers or min(numbers - {IGNORED}, default=0) < 0:
         return
     token = next(t for t, label in enumerate(y.data.tolist()) if _has_ignored(label))
-    sequence, position = locate(y.offsets, token)
     raise ValueError(
-        f"{name}, sequence {sequence}, position {position}: the label is {IGNORED}, which some "
-        "libraries leave out; write None for an unknown label, or leave out the token"
+        f"{token_name(name, y.offsets, token)}: the label is {IGNORED}, which some libraries leave "
+        "out; write None for an unknown label, or leave out the token"
     )
 
 

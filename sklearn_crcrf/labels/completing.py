@@ -1,14 +1,12 @@
 """Partial true labels, completed where predictions are compared with them."""
 
-from collections.abc import Iterable
-
 import numpy as np
 
-from ..data.missing import are_missing, endless_hash, unusual_types
-from ..data.ragged import SequenceArray
+from ..data.missing import are_missing, unhashable, unusual_types
+from ..data.ragged import SequenceArray, token_name
 from ..utils.names import shown
 from .checking import refuse_ignored
-from .encoding import as_python, sort_labels, token_error
+from .encoding import as_python, sort_labels
 
 
 def completed(
@@ -50,37 +48,25 @@ def completed(
     if not unusual_types(true.data):
         return true, np.ones(len(true.data), dtype=bool)
     items = true.data.tolist()
-    endless = endless_hash(true.data)
-    if endless is not None:
-        raise token_error(true, endless, name, f"{shown(items[endless])} is not hashable")
-    refuse_ignored(_different(items, true, name), true, name)
+    labels = [None if isinstance(item, set) else item for item in items]
+    token = unhashable(labels)
+    if token is not None:
+        where = token_name(name, true.offsets, token)
+        raise ValueError(f"{where}: the label {shown(labels[token])} is not hashable")
+    refuse_ignored(set(labels), true, name)
     is_known = ~are_missing(true.data)
     sets = [(t, item) for t, item in enumerate(items) if isinstance(item, (set, frozenset))]
     if is_known.all() and not sets:
         return true, is_known
-    labels = true.data.astype(object)
-    labels[~is_known] = pred.data[~is_known]
+    data = true.data.astype(object)
+    data[~is_known] = pred.data[~is_known]
     predicted = pred.data.tolist()
     for token, options in sets:
         if not options:
-            raise token_error(true, token, name, "the set of possible labels is empty")
+            where = token_name(name, true.offsets, token)
+            raise ValueError(f"{where}: the set of possible labels is empty")
         if predicted[token] in options or predicted[token] == options:
-            labels[token] = predicted[token]
+            data[token] = predicted[token]
         else:
-            labels[token] = sort_labels([as_python(label) for label in options])[0].tolist()[0]
-    return true.with_data(labels), is_known
-
-
-def _different(items: list, true: SequenceArray, name: str) -> Iterable:
-    """The different items; apart from sets, all must be hashable."""
-    try:
-        return set(items)
-    except TypeError:
-        labels = [None if isinstance(item, set) else item for item in items]
-    for token, label in enumerate(labels):
-        try:
-            hash(label)
-        except TypeError:
-            what = f"the label {shown(label)} is not hashable"
-            raise token_error(true, token, name, what) from None
-    return labels
+            data[token] = sort_labels([as_python(label) for label in options])[0].tolist()[0]
+    return true.with_data(data), is_known

@@ -1,14 +1,15 @@
 """Labels as integers."""
 
 from collections.abc import Iterator
+from copy import copy
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..data.layout import check_one_per_token
-from ..data.missing import endless_hash, is_missing
-from ..data.ragged import SequenceArray, locate
+from ..data.missing import is_missing, unhashable
+from ..data.ragged import SequenceArray, object_array, token_name
 from ..data.vocabulary import InvalidTokenError, Vocabulary
 from ..utils.names import check_no_string, shown
 from ..utils.soundness import Fact, Requirement, setting_state
@@ -50,9 +51,10 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
         label = y.data[error.token]
         what = f"the label must be hashable, and neither None nor NaN, but is {shown(label)}"
         if isinstance(label, (set, frozenset)):
-            what = "this estimator takes no set of possible labels, as CRF does, but got "
-            what += shown(label)
-        raise token_error(y, error.token, name, what) from None
+            what = (
+                f"this estimator takes no set of possible labels, as CRF does, got {shown(label)}"
+            )
+        raise ValueError(f"{token_name(name, y.offsets, error.token)}: {what}") from None
     check_meant(classes.tolist(), y, name)
     return classes, ids
 
@@ -125,11 +127,11 @@ class LabelIds:
         labels, ids = encode_labels(y)
         if self._n_declared is None:
             self._add(labels)
-        return self._find(labels, ids, y)
+        return find_labels(self._ids, labels, ids, y, "y")
 
     def lookup(self, y: SequenceArray) -> np.ndarray:
         """Ids of all labels, int32 of shape (n_tokens,); ValueError if a label is unknown."""
-        return self._find(*encode_labels(y), y)
+        return find_labels(self._ids, *encode_labels(y), y, "y")
 
     def classes(self, seen: Any) -> tuple[np.ndarray, np.ndarray]:
         """The labels that were declared or have these ids, in order.
@@ -157,10 +159,7 @@ class LabelIds:
             The new id of each id, -1 for labels left out.
         """
         labels, rank = self.classes(seen)
-        ordered = LabelIds()
-        ordered._add(labels)
-        ordered._n_declared = self._n_declared
-        return ordered, rank
+        return self._with(labels), rank
 
     def joined(self, other: "LabelIds") -> tuple["LabelIds", np.ndarray, np.ndarray]:
         """The labels of both, with ids in increasing order.
@@ -179,9 +178,7 @@ class LabelIds:
         new = [label for label in other._ids if label not in self._ids]
         if new and self._n_declared is not None:
             raise ValueError(f"the labels {new} are not among the classes {list(self._ids)}")
-        joined = LabelIds()
-        joined._add(sort_labels([*self._ids, *new])[0])
-        joined._n_declared = self._n_declared
+        joined = self._with(sort_labels([*self._ids, *new])[0])
         rank, other_rank = (
             np.array([joined._ids[label] for label in ids._ids], dtype=np.int32)
             for ids in (self, other)
@@ -200,10 +197,8 @@ class LabelIds:
             )
 
     def copy(self) -> "LabelIds":
-        """The same ids; either copy can then learn more without the other."""
-        twin = LabelIds()
-        twin.__setstate__(self.__getstate__())
-        return twin
+        """Copy the ids; either copy can then learn more without the other."""
+        return copy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         # Not every format can store a dict whose keys are tuples.
@@ -228,8 +223,12 @@ class LabelIds:
             self._ids.setdefault(label, len(self._ids))
         require_label_pairs(len(self._ids))
 
-    def _find(self, labels: np.ndarray, ids: np.ndarray, y: SequenceArray) -> np.ndarray:
-        return find_labels(self._ids, labels, ids, y, "y")
+    def _with(self, labels: np.ndarray) -> "LabelIds":
+        """Number these labels, of which as many are declared as here."""
+        numbers = LabelIds()
+        numbers._add(labels)
+        numbers._n_declared = self._n_declared
+        return numbers
 
 
 class InvalidLabelError(Exception):
@@ -259,16 +258,11 @@ def number_labels(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def number_objects(labels: np.ndarray) -> tuple[list, np.ndarray]:
     """The different labels in the order of their first occurrence, and the ids of all labels."""
+    token = unhashable(labels)
+    if token is not None:
+        raise InvalidLabelError(token)
     numbers: dict[Any, int] = {}
-    ids = []
-    endless = endless_hash(labels)
-    if endless is not None:
-        raise InvalidLabelError(endless)
-    try:
-        for label in labels.tolist():
-            ids.append(numbers.setdefault(label, len(numbers)))  # noqa: PERF401
-    except TypeError:
-        raise InvalidLabelError(len(ids)) from None
+    ids = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
     y = np.array(ids, dtype=np.int32)
     for i, label in enumerate(numbers):
         if is_missing(label):
@@ -285,8 +279,10 @@ def find_labels(
     unknown = np.flatnonzero(found < 0)
     if len(unknown):
         token = int(unknown[0])
-        what = f"the label {shown(y.data[token])} is not among the classes {list(numbers)}"
-        raise token_error(y, token, name, what)
+        raise ValueError(
+            f"{token_name(name, y.offsets, token)}: the label {shown(y.data[token])} is not among "
+            f"the classes {list(numbers)}"
+        )
     return found
 
 
@@ -295,16 +291,10 @@ def as_python(label: Any) -> Any:
     return label.item() if isinstance(label, (np.number, np.bool_)) else label
 
 
-def token_error(y: SequenceArray, token: int, name: str, what: str) -> ValueError:
-    """The error to raise for token number ``token``; ``what`` says what is wrong."""
-    sequence, position = locate(y.offsets, token)
-    return ValueError(f"{name}, sequence {sequence}, position {position}: {what}")
-
-
 def as_label_array(labels: list) -> np.ndarray:
     """Labels as an array of their own type, or of objects if that would change them."""
     if {type(label) for label in labels} in ({str}, {int}, {bool}, {float}):
         array = np.array(labels)
         if array.tolist() == labels:  # numpy strips null characters, and rounds large integers
             return array
-    return np.fromiter(labels, object, len(labels))
+    return object_array(labels)

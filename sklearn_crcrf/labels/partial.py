@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data.layout import check_one_per_token
 from ..data.missing import is_missing, unusual_types
-from ..data.ragged import SequenceArray, object_array
+from ..data.ragged import SequenceArray, object_array, token_name
 from ..utils.memory import require_memory
 from ..utils.names import shown
 from .checking import check_meant, require_label_pairs
@@ -19,7 +19,6 @@ from .encoding import (
     number_labels,
     number_objects,
     sort_labels,
-    token_error,
 )
 
 _ANY = object()  # stands for None: any label
@@ -167,8 +166,10 @@ def _encode_options(
     column = np.array([columns.get(label, -1) for label in labels], dtype=np.int32)
     if (column < 0).any():
         i = int(np.argmax(column < 0))
-        what = f"the label {shown(labels[i])} is not among the classes {list(columns)}"
-        raise token_error(y, int(np.argmax(option_of_token == owner[i])), name, what)
+        where = token_name(name, y.offsets, int(np.argmax(option_of_token == owner[i])))
+        raise ValueError(
+            f"{where}: the label {shown(labels[i])} is not among the classes {list(columns)}"
+        )
     allowed = np.zeros((len(options), len(classes)), dtype=bool)
     allowed[owner, column] = True
     allowed[[option is _ANY for option in options]] = True
@@ -191,11 +192,11 @@ def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
             if isinstance(option, frozenset) and (not option or any(map(is_missing, option))):
                 raise InvalidLabelError(int(np.argmax(ids == i)))
     except InvalidLabelError as error:
-        what = (
-            "it must be a label, hashable and not NaN, or a set of one or more labels, or None, "
-            f"but is {shown(y.data[error.token])}"
-        )
-        raise token_error(y, error.token, name, what) from None
+        raise ValueError(
+            f"{token_name(name, y.offsets, error.token)}: it must be a label, hashable and not "
+            "NaN, or a set of one or more labels, or None, but is "
+            f"{shown(y.data[error.token])}"
+        ) from None
     return different, ids
 
 

@@ -13,7 +13,7 @@ from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
-from ..feature_extraction import SequenceVectorizer
+from ..feature_extraction.vectorizer import SequenceVectorizer, rows_of
 from ..utils.names import check_no_string, shown
 from ..utils.soundness import Array, Fact, Requirement, below, indices
 from ..utils.warning import warn_caller
@@ -146,7 +146,7 @@ class AttributeEncoder:
         else:
             self._dtype = self._dtype or "float64"
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
-            encoded = _as_csr(self._vectorizer.fit_transform(X).data)
+            encoded = _as_csr(rows_of(self._vectorizer, X, learn=True).data)
             self._set_names(X)
         if len(self._edge_columns) and not len(self.edge_attributes):
             raise ValueError(f"edge_columns={shown(self._edge_columns)}: X has no such columns")
@@ -267,7 +267,7 @@ class AttributeEncoder:
     def _encode(self, X: SequenceArray) -> Matrix:
         """Encode the tokens without edge data."""
         if self._vectorizer is not None:
-            return _as_csr(self._vectorizer.transform(X).data)
+            return _as_csr(rows_of(self._vectorizer, X).data)
         if not _is_numeric(X.data):
             raise ValueError("X must be numeric, as it was in fit")
         if self._kept is not None:

@@ -1,14 +1,14 @@
 """What constraints on the labels of whole samples have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ...data.layout import Layout
-from ...data.missing import endless_hash
+from ...data.missing import unhashable
 from ...utils.docstrings import entries_of, filling
 from ...utils.names import shown
 from ..encoding import as_python
@@ -169,19 +169,19 @@ def as_labels(labels: Any, name: str) -> list:
     as_list = [as_python(label) for label in ([labels] if is_one else labels)]
     if not as_list:
         raise ValueError(f"{name} must not be empty")
-    endless = endless_hash(as_list)
-    if endless is not None:
-        raise ValueError(f"{name}: {shown(as_list[endless])} is not hashable")
+    wrong = unhashable(as_list)
+    if wrong is not None:
+        raise ValueError(f"{name}: {shown(as_list[wrong])} is not hashable")
     return as_list
 
 
-def label_ids(labels: list, classes: np.ndarray, name: str) -> np.ndarray:
-    """The indices of labels in ``classes``; ValueError if a label is not among them."""
+def label_ids(labels: Iterable, classes: np.ndarray, name: str) -> list[int]:
+    """Find the indices of labels in ``classes``; ValueError if a label is not among them."""
     known = classes.tolist()
     unknown = [label for label in labels if label not in known]
     if unknown:
         raise ValueError(f"{name}: the label {unknown[0]!r} is not among the classes {known}")
-    return np.unique([known.index(label) for label in labels])
+    return [known.index(label) for label in labels]
 
 
 def check_per(per: Any, name: str = "per") -> None:

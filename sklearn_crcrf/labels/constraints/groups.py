@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data.layout import Layout
-from ...data.missing import is_missing
-from ...data.ragged import locate
+from ...data.missing import is_missing, unhashable
+from ...data.ragged import token_name
+from ...utils.names import shown
 
 
 class Groups(NamedTuple):
@@ -107,17 +108,14 @@ def group_ids(values: Any, layout: Layout, name: str) -> np.ndarray:
         If there is not one value for each token of X, or a value is not hashable.
     """
     flat = layout.flat(values, name)
-    numbers: dict[Any, int] = {}
-    ids = []
-    try:
-        for value in flat.data.tolist():
-            ids.append(numbers.setdefault(value, len(numbers)))  # noqa: PERF401
-    except TypeError:
-        sample, position = locate(flat.offsets, len(ids))
+    token = unhashable(flat.data)
+    if token is not None:
         raise ValueError(
-            f"{name}, sequence {sample}, position {position}: the name of a group must be "
-            f"hashable, but is {flat.data[len(ids)]!r}"
-        ) from None
+            f"{token_name(name, flat.offsets, token)}: the name of a group must be hashable, "
+            f"but is {shown(flat.data[token])}"
+        )
+    numbers: dict[Any, int] = {}
+    ids = [numbers.setdefault(value, len(numbers)) for value in flat.data.tolist()]
     is_group = np.array([not is_missing(value) and value != -1 for value in numbers], dtype=bool)
     found = np.array(ids, dtype=np.int64)
     return np.where(is_group[found], found, -1)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ...data.ragged import locate
+from ...data.ragged import token_name
 from ...utils.real_numbers import real_numbers
 from ..encoding import as_python
 from ..inequalities import Inequalities
@@ -94,12 +94,9 @@ class _Count(GlobalConstraint):
         return f"{type(self).__name__}({self.labels}, {self.k}{per_text(self.per)})"
 
     def bind(self, samples: Samples, name: str) -> BoundConstraint:
-        label = label_ids(self.labels, samples.classes, name)
-        ones = np.broadcast_to(1.0, (len(label), samples.n_tokens))
-        groups = samples.groups(self.per, f"{name}.per")
         lower = self.k if self._is_least else -np.inf
         upper = self.k if self._is_most else np.inf
-        return _BoundSum(groups, samples.offsets, label, ones, lower, upper, len(samples.classes))
+        return Linear(dict.fromkeys(self.labels, 1), lower, upper, self.per).bind(samples, name)
 
 
 @documented
@@ -253,9 +250,7 @@ class Linear(GlobalConstraint):
         return f"Linear({{{', '.join(entries)}}}, {bounds})"
 
     def bind(self, samples: Samples, name: str) -> BoundConstraint:
-        label_ids(list(self.coefficients), samples.classes, name)
-        known = samples.classes.tolist()
-        label = np.array([known.index(label) for label in self.coefficients])
+        label = np.array(label_ids(self.coefficients, samples.classes, name))
         coefficient = np.stack(
             [
                 _coefficient(value, samples, f"{name}.coefficients[{label!r}]")
@@ -263,10 +258,15 @@ class Linear(GlobalConstraint):
             ]
         )
         largest = np.abs(coefficient).max(initial=0.0) or 1.0
-        groups = samples.groups(self.per, f"{name}.per")
-        bounds = self.lower / largest, self.upper / largest
-        of_labels = label, coefficient / largest
-        return _BoundSum(groups, samples.offsets, *of_labels, *bounds, len(known))
+        return _BoundSum(
+            samples.groups(self.per, f"{name}.per"),
+            samples.offsets,
+            label,
+            coefficient=coefficient / largest,
+            lower=self.lower / largest,
+            upper=self.upper / largest,
+            n_labels=len(samples.classes),
+        )
 
 
 def _coefficient(value: Any, samples: Samples, name: str) -> np.ndarray:
@@ -280,9 +280,6 @@ def _coefficient(value: Any, samples: Samples, name: str) -> np.ndarray:
     numbers = real_numbers(flat.data, f"{name} must hold numbers")
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
-        sequence, position = locate(flat.offsets, int(wrong[0]))
-        raise ValueError(
-            f"{name}, sequence {sequence}, position {position}: it must be finite, but is "
-            f"{numbers[wrong[0]]}"
-        )
+        where = token_name(name, flat.offsets, wrong[0])
+        raise ValueError(f"{where}: it must be finite, but is {numbers[wrong[0]]}")
     return numbers

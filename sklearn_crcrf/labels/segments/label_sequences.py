@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...data.layout import check_one_per_token
-from ...data.missing import endless_hash
-from ...data.ragged import SequenceArray, locate
+from ...data.missing import endless_hash, unhashable
+from ...data.ragged import SequenceArray, token_name
 from ...data.vocabulary import InvalidTokenError, Vocabulary
 from ...utils.names import check_several, shown
 
@@ -50,13 +50,10 @@ def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
         yield
     except (TypeError, ValueError):
         for name, sequences in labels.items():
-            for token, label in enumerate(sequences.data.tolist()):
-                if not _is_hashable(label):
-                    sequence, position = locate(sequences.offsets, token)
-                    raise ValueError(
-                        f"{name}, sequence {sequence}, position {position}: the label "
-                        f"{shown(label)} is not hashable"
-                    ) from None
+            token = unhashable(sequences.data)
+            if token is not None:
+                where, label = token_name(name, sequences.offsets, token), sequences.data[token]
+                raise ValueError(f"{where}: the label {shown(label)} is not hashable") from None
         raise
 
 
@@ -82,13 +79,3 @@ def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     if ids is None:
         return distinct, np.fromiter(map(code, items), np.int64, len(items))
     return distinct, np.fromiter(map(code, different), np.int64, len(different))[ids]
-
-
-def _is_hashable(label: Any) -> bool:
-    if endless_hash([label]) is not None:
-        return False
-    try:
-        hash(label)
-    except TypeError:
-        return False
-    return True
