@@ -153,18 +153,17 @@ def _sound_rows(matrix: Any, name: str, where: Callable, noun: str = "column") -
     """A CSR matrix with sound rows; ``noun`` says what its indices number, for messages."""
     _check_arrays(matrix, name)
     given = matrix.data, matrix.indices, matrix.indptr
-    values, indices, indptr = arrays = [np.ascontiguousarray(array) for array in given]
+    values, indices, indptr = map(np.ascontiguousarray, given)
     if indptr[-1] < len(indices):
-        arrays[:2] = values[: indptr[-1]], indices[: indptr[-1]]
+        values, indices = values[: indptr[-1]], indices[: indptr[-1]]
     if indices.dtype != indptr.dtype:
-        arrays[1:] = arrays[1].astype(np.int64), indptr.astype(np.int64)
-    values, indices, indptr = arrays
+        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    arrays = values, indices, indptr
     if has_sound_rows(indptr, indices, matrix.shape[1]):
-        if all(a is b for a, b in zip(arrays, given, strict=True)):
-            return matrix
-        return type(matrix)(tuple(arrays), shape=matrix.shape)
+        is_same = all(a is b for a, b in zip(arrays, given, strict=True))
+        return matrix if is_same else type(matrix)(arrays, shape=matrix.shape)
     _check_rows(indptr, indices, matrix.shape[1], where, noun)
-    sound = type(matrix)(tuple(arrays), shape=matrix.shape, copy=True)
+    sound = type(matrix)(arrays, shape=matrix.shape, copy=True)
     sound.sum_duplicates()
     return sound
 

@@ -65,11 +65,6 @@ def checked_edges(edges: Edges, offsets: np.ndarray) -> Edges:
     return Edges(pairs, edge_offsets, _checked_data(edges.data, edge_offsets))
 
 
-def edge_samples(edge_offsets: np.ndarray) -> np.ndarray:
-    """The sample of each edge, int64 of shape (n_edges,)."""
-    return np.repeat(np.arange(len(edge_offsets) - 1), np.diff(edge_offsets))
-
-
 def token_edges(edges: Edges, offsets: np.ndarray) -> np.ndarray:
     """The ends of all edges as numbers among all tokens, int64 of shape (n_edges, 2)."""
     return edges.pairs + np.repeat(offsets[:-1], np.diff(edges.offsets))[:, np.newaxis]

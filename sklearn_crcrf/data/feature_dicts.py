@@ -102,47 +102,42 @@ def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> Val
 
 def _unfold(items: Items) -> Items:
     """The same items, with dicts and lists replaced by their items."""
-    ids, found = items.key_ids.tolist(), _Unfolded(items)
+    keys: list[str] = []
+    values: list[Any] = []
     ends = [0]
-    for start, stop in pairwise(items.starts.tolist()):
-        for item in range(start, stop):
-            found.add(items.keys[ids[item]], items.values[item], item, 1, ends[-1])
-        ends.append(len(found.keys))
-    table = StringTable()
-    key_ids = np.empty(len(found.keys), dtype=np.int32)
-    table.add(found.keys, key_ids)
-    kinds = set(map(type, found.values))
-    return Items(table.symbols, key_ids, found.values, np.array(ends), kinds, items.offsets)
 
-
-class _Unfolded:
-    """The keys and values of items, without dicts and lists among the values."""
-
-    def __init__(self, items: Items):
-        self._items = items
-        self.keys: list[str] = []
-        self.values: list[Any] = []
-
-    def add(self, key: str, value: Any, item: int, level: int, start: int) -> None:
-        """Add a value, or what it holds; ``start`` is the number of values of tokens before."""
+    def add(key: str, value: Any, item: int, level: int) -> None:
+        """Add a value, or what it holds."""
         if type(value) in _PLAIN or not isinstance(value, _NESTED):
-            self.keys.append(key)
-            self.values.append(value)
+            keys.append(key)
+            values.append(value)
         elif isinstance(value, Mapping):
-            problem = problem_of_nesting(level + 1, len(self.keys) - start)
+            problem = problem_of_nesting(level + 1, len(keys) - ends[-1])
             if problem is not None:
-                raise self._items.error(item, f"the feature dict {problem}")
-            self._check_names(value, item, "a key of a feature dict must be a str")
+                raise items.error(item, f"the feature dict {problem}")
+            check_names(value, item, "a key of a feature dict must be a str")
             for name in value:
-                self.add(f"{key}:{name}", value[name], item, level + 1, start)
+                add(f"{key}:{name}", value[name], item, level + 1)
         else:
-            self._check_names(value, item, f"the members of {key!r} must be str")
+            check_names(value, item, f"the members of {key!r} must be str")
             # The order of a set differs from run to run.
             members = sorted(value) if isinstance(value, (set, frozenset)) else value
-            self.keys += [f"{key}:{name}" for name in members]
-            self.values += [True] * len(members)
+            keys.extend(f"{key}:{name}" for name in members)
+            values.extend([True] * len(members))
 
-    def _check_names(self, names: Iterable, item: int, what: str) -> None:
+    def check_names(names: Iterable, item: int, what: str) -> None:
         for name in names:
             if not isinstance(name, str):
-                raise self._items.invalid(item, what, name)
+                raise items.invalid(item, what, name)
+
+    ids = items.key_ids.tolist()
+    for start, stop in pairwise(items.starts.tolist()):
+        for item in range(start, stop):
+            add(items.keys[ids[item]], items.values[item], item, 1)
+        ends.append(len(keys))
+    table = StringTable()
+    key_ids = np.empty(len(keys), dtype=np.int32)
+    table.add(keys, key_ids)
+    return Items(
+        table.symbols, key_ids, values, np.array(ends), set(map(type, values)), items.offsets
+    )

@@ -32,10 +32,7 @@ def first_not_finite(data: Any) -> tuple[int, Any] | None:
     values = _values(data)
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
         return None
-    with np.errstate(all="ignore"):
-        if np.isfinite(values.sum()):  # faster than a look at each value
-            return None
-    at = _first(~np.isfinite(values))
+    at = _first_infinite(values)
     return None if at is None else (_row(data, at), values[at])
 
 
@@ -78,21 +75,22 @@ def as_numbers(X: SequenceArray, dtype: Any) -> np.ndarray | sp.csr_array:
     with np.errstate(all="ignore"):
         try:
             numbers = data.astype(dtype)
+            at = _first_infinite(_values(numbers))
         except TypeError as error:
             raise TypeError(f"{_place(X, _first_odd(given, dtype))}: {error}") from None
         except (ValueError, OverflowError):
-            raise _no_number(X, _first_odd(given, dtype), dtype) from None
-        values = _values(numbers)
-        if not np.isfinite(values.sum()):
-            at = _first(~np.isfinite(values))
-            if at is not None:
-                raise _no_number(X, at, dtype)
+            at = _first_odd(given, dtype)
+    if at is not None:
+        raise ValueError(f"{_place(X, at)}: {given[at]} is not a finite number of type {dtype}")
     return numbers
 
 
-def _no_number(X: SequenceArray, at: tuple, dtype: np.dtype) -> ValueError:
-    value = _values(X.data)[at]
-    return ValueError(f"{_place(X, at)}: {value} is not a finite number of type {dtype}")
+def _first_infinite(values: np.ndarray) -> tuple | None:
+    """Find the first number that is not finite."""
+    with np.errstate(all="ignore"):
+        if np.isfinite(values.sum()):  # faster than a look at each value
+            return None
+    return _first(~np.isfinite(values))
 
 
 def _first_odd(values: np.ndarray, dtype: np.dtype) -> Any:

@@ -10,9 +10,8 @@ from sklearn.utils import check_array
 
 from .csr import sound_csr
 from .frames import frame_sequences
-from .layout import Layout, Lists, Ragged, Rows, Sequences
+from .layout import Layout, Lists, Ragged, Rows, Sequences, unpadded
 from .numbers import check_finite
-from .padded import unpadded
 from .ragged import SequenceArray, join_sequences, n_tokens, without_arrow
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .._kernels.sparse.keys import number_keys
 from ..utils.memory import require_memory
-from ..utils.soundness import indices, require
+from ..utils.soundness import setting_state
 from ..utils.warning import warn_caller
 from .feature_dicts import Items, invalid_token, read_items
 from .ragged import SequenceArray, token_name
@@ -209,25 +209,30 @@ class SymbolTable:
         return self.names, self.numbers, self.keys, self.edges
 
 
+def table_of(columns: Iterable[tuple[Any, Any]], n_tokens: int, *about: Any, **more: Any) -> Any:
+    """Make a table of columns, each of codes and symbols; names and the rest are as of the class.
+
+    Examples
+    --------
+    >>> table_of([([0, -1], ["the"])], 2, ["word"]).column("word").tolist()
+    ['the', None]
+    """
+    columns = list(columns)
+    codes = np.array([codes for codes, _ in columns], dtype=np.int32)
+    codes = codes.reshape(len(columns), n_tokens).T
+    return SymbolTable(codes, [symbols for _, symbols in columns], *about, **more)
+
+
 def _sound_table(codes: np.ndarray, categories: Sequence[Any], *about: Any) -> SymbolTable:
-    """A stored table, after a check that every code has a symbol."""
-    sound = [_sound_strings(strings) for strings in categories]
-    table = SymbolTable(codes, sound, *about)
-    require(
-        "SymbolTable",
-        (
-            indices(f"codes of {name!r}", column, column.shape, len(symbols), -1)
-            for name, column, symbols in zip(table.names, table.codes.T, sound, strict=True)
-        ),
-    )
-    return table
-
-
-def _sound_strings(strings: Any) -> Any:
-    """Stored strings; JoinedStrings are made again, which checks their codes."""
-    if not isinstance(strings, JoinedStrings):
-        return strings
-    return JoinedStrings(strings.parts, strings.codes, strings.separator, strings.prefix)
+    """Make a stored table, after a check that every code has a symbol."""
+    with setting_state("SymbolTable"):
+        sound = (
+            JoinedStrings(c.parts, c.codes, c.separator, c.prefix)
+            if isinstance(c, JoinedStrings)
+            else c
+            for c in categories
+        )
+        return SymbolTable(codes, [*sound], *about)
 
 
 def symbolize(X: SequenceArray) -> SymbolTable:
@@ -437,19 +442,14 @@ def join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
 
 
 def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
-    names = tables[0].names
-    if any(t.names != names for t in tables):
+    if any(t.names != tables[0].names for t in tables):
         raise ValueError("tables can be joined by rows only if their columns are the same")
-    categories, columns = [], []
-    for j in range(len(names)):
+    columns = []
+    for j in range(len(tables[0].names)):
         vocabulary = Vocabulary()
-        columns.append(
-            np.concatenate(
-                [np.append(vocabulary.add(t._categories[j]), -1)[t.codes[:, j]] for t in tables]
-            )
-        )
-        categories.append(vocabulary.symbols)
-    return SymbolTable(np.array(columns).T, categories, *tables[0]._about_columns)
+        codes = [np.append(vocabulary.add(t._categories[j]), -1)[t.codes[:, j]] for t in tables]
+        columns.append((np.concatenate(codes), vocabulary.symbols))
+    return table_of(columns, sum(map(len, tables)), *tables[0]._about_columns)
 
 
 def warn_of_empty_tokens(X: SequenceArray) -> None:

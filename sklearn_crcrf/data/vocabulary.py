@@ -152,9 +152,7 @@ class Vocabulary:
         InvalidTokenError
             If a token is not a str; the vocabulary then stays as it was.
         """
-        if isinstance(tokens, JoinedStrings):
-            return _fill_joined(self._table.add_joined, tokens)
-        return _fill(self._table.add, tokens)
+        return _ids(self._table.add, self._table.add_joined, tokens)
 
     def lookup(self, tokens: Iterable[str] | JoinedStrings) -> np.ndarray:
         """The ids of the tokens, -1 if a string was never added.
@@ -172,9 +170,7 @@ class Vocabulary:
         InvalidTokenError
             If a token is not a str.
         """
-        if isinstance(tokens, JoinedStrings):
-            return _fill_joined(self._table.lookup_joined, tokens)
-        return _fill(self._table.lookup, tokens)
+        return _ids(self._table.lookup, self._table.lookup_joined, tokens)
 
     def copy(self) -> "Vocabulary":
         """A vocabulary with the same strings; either can then be extended without the other."""
@@ -224,7 +220,32 @@ def describe(token: Any) -> str:
     return f"of type {type(token).__name__}"
 
 
-def _fill(method: Any, tokens: Any) -> np.ndarray:
+def packed(state: dict[str, Any], key: str) -> dict[str, Any]:
+    """Store the array of names under ``key`` of a state as one text.
+
+    File formats that load only data are slow for many single strings.
+    """
+    names = state.get(key)
+    if names is None:
+        return state
+    text = Vocabulary(names)
+    return {**state, key: text} if len(text) == len(names) else state
+
+
+def unpacked(state: dict[str, Any], key: str) -> dict[str, Any]:
+    """Undo :func:`packed`."""
+    names = state.get(key)
+    if not isinstance(names, Vocabulary):
+        return state
+    return {**state, key: np.array(names.symbols, dtype=object)}
+
+
+def _ids(method: Any, method_of_joined: Any, tokens: Any) -> np.ndarray:
+    """Let a method of a table, one of two, write the ids of tokens."""
+    if isinstance(tokens, JoinedStrings):
+        ids = np.empty(len(tokens), dtype=np.int32)
+        method_of_joined(tokens.prefix, tokens.separator, tokens.parts, tokens.codes, ids)
+        return ids
     if isinstance(tokens, np.ndarray):
         if tokens.ndim != 1:
             raise ValueError(f"tokens must be one-dimensional, got shape {tokens.shape}")
@@ -237,10 +258,4 @@ def _fill(method: Any, tokens: Any) -> np.ndarray:
     invalid = method(tokens, ids)
     if invalid >= 0:
         raise InvalidTokenError(invalid, tokens[invalid])
-    return ids
-
-
-def _fill_joined(method: Any, tokens: JoinedStrings) -> np.ndarray:
-    ids = np.empty(len(tokens), dtype=np.int32)
-    method(tokens.prefix, tokens.separator, tokens.parts, tokens.codes, ids)
     return ids

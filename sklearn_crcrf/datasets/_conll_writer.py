@@ -2,7 +2,7 @@
 
 import gzip
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import IO, Any
 
@@ -77,7 +77,7 @@ def write_conll(
 
     forbidden = "\r\n" + (" \t" if sep is None else sep)
     for name, values in table.items():
-        _check_values(values, name, sequences.offsets, _problem_finder(forbidden, encoding))
+        _check_values(values, name, sequences.offsets, forbidden, encoding)
     _write_text(path_or_file, _format(table, sequences.offsets, sep or "\t"), encoding)
 
 
@@ -103,9 +103,8 @@ def _dict_columns(
 ) -> dict[str, list]:
     keys = set(names)
     for i, token in enumerate(tokens):
-        if not isinstance(token, dict) or not (
-            token.keys() == keys if exact else token.keys() >= keys
-        ):
+        has_keys = isinstance(token, dict) and token.keys() >= keys
+        if not has_keys or (exact and len(token) > len(keys)):
             sequence, position = locate(offsets, i)
             raise ValueError(
                 f"sequence {sequence}, position {position}: expected a dict with the keys {names}, "
@@ -130,35 +129,33 @@ def _in_order(
 
 
 def _check_values(
-    values: list, name: str, offsets: np.ndarray, problem: Callable[[Any], str | None]
+    values: list, name: str, offsets: np.ndarray, forbidden: str, encoding: str
 ) -> None:
-    strings = all(isinstance(value, str) for value in values)
-    if strings and not any(problem(value) for value in set(values)):
+    """Raise ValueError unless the values of a column can be written, and read again."""
+    are_strings = all(isinstance(value, str) for value in values)
+    if are_strings and not any(_problem(value, forbidden, encoding) for value in set(values)):
         return
-    i = next(i for i, value in enumerate(values) if problem(value))
+    problems = (_problem(value, forbidden, encoding) for value in values)
+    i, problem = next((i, problem) for i, problem in enumerate(problems) if problem)
     sequence, position = locate(offsets, i)
     raise ValueError(
-        f"sequence {sequence}, position {position}: the {name} {values[i]!r} {problem(values[i])}"
+        f"sequence {sequence}, position {position}: the {name} {values[i]!r} {problem}"
     )
 
 
-def _problem_finder(forbidden: str, encoding: str) -> Callable[[Any], str | None]:
-    characters = set(forbidden)
-
-    def problem(value: Any) -> str | None:
-        if not isinstance(value, str):
-            return "is not a string"
-        if not value.strip(" \t"):
-            return "is empty"
-        if not characters.isdisjoint(value):
-            return "holds a separator or a line end"
-        try:
-            value.encode(encoding)
-        except UnicodeEncodeError:
-            return f"cannot be encoded as {encoding}"
-        return None
-
-    return problem
+def _problem(value: Any, forbidden: str, encoding: str) -> str | None:
+    """Say what is wrong with a value; None if it can be written."""
+    if not isinstance(value, str):
+        return "is not a string"
+    if not value.strip(" \t"):
+        return "is empty"
+    if not set(forbidden).isdisjoint(value):
+        return "holds a separator or a line end"
+    try:
+        value.encode(encoding)
+    except UnicodeEncodeError:
+        return f"cannot be encoded as {encoding}"
+    return None
 
 
 def _format(table: dict[str, list[str]], offsets: np.ndarray, sep: str) -> str:

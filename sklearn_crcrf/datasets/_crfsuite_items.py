@@ -2,6 +2,7 @@
 
 import os
 import re
+from itertools import groupby
 from math import isfinite
 from typing import IO
 
@@ -54,29 +55,24 @@ def read_crfsuite_items(
     >>> read_crfsuite_items(io.StringIO("D\tw=the\nN\tw=dog\tn:0.5\n\nV\tw=sleep\n"))
     ([[{'w=the': 1.0}, {'w=dog': 1.0, 'n': 0.5}], [{'w=sleep': 1.0}]], [['D', 'N'], ['V']])
     """
-    X: list[list[dict[str, float]]] = [[]]
-    y: list[list[str]] = [[]]
     lines = lines_of(read_text(path_or_file, encoding, max_bytes))
-    for number, line in enumerate(lines, start=1):
-        if not line:
-            X.append([])
-            y.append([])
-            continue
-        label, *items = line.split("\t")
-        label = label.strip(" ")
-        if not label:
-            raise ValueError(f"line {number} has no label: {line[:80]!r}")
-        if " " in label and not any(items):
-            raise ValueError(
-                f"line {number} has no tab: {line[:80]!r}; tabs, not spaces, separate the label "
-                "and the attributes"
-            )
-        y[-1].append(label)
-        X[-1].append(_token(items, number))
-    return [tokens for tokens in X if tokens], [labels for labels in y if labels]
+    by_sequence = groupby(enumerate(lines, start=1), key=lambda line: bool(line[1]))
+    read = [[_token(*line) for line in group] for is_filled, group in by_sequence if is_filled]
+    X = [[token for _, token in tokens] for tokens in read]
+    return X, [[label for label, _ in tokens] for tokens in read]
 
 
-def _token(items: list[str], number: int) -> dict[str, float]:
+def _token(number: int, line: str) -> tuple[str, dict[str, float]]:
+    """Read the label and the attributes of a token from its line."""
+    label, *items = line.split("\t")
+    label = label.strip(" ")
+    if not label:
+        raise ValueError(f"line {number} has no label: {line[:80]!r}")
+    if " " in label and not any(items):
+        raise ValueError(
+            f"line {number} has no tab: {line[:80]!r}; tabs, not spaces, separate the label "
+            "and the attributes"
+        )
     token: dict[str, float] = {}
     for item in filter(None, items):
         found = _ITEM.fullmatch(item)
@@ -90,4 +86,4 @@ def _token(items: list[str], number: int) -> dict[str, float]:
             raise ValueError(f"line {number}: not an attribute: {item[:80]!r}") from None
         name = _ESCAPED.sub(r"\1", found[1])
         token[name] = token.get(name, 0.0) + value
-    return token
+    return label, token

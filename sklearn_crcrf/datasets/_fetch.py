@@ -23,11 +23,7 @@ DATA_VARIABLE = "SKLEARN_CRCRF_DATA"
 
 
 class Part(NamedTuple):
-    """One file of a corpus: its name here, its members in the archive, its checksum.
-
-    The checksum is the SHA-256 of the uncompressed text in columns, so that it is the same
-    wherever the text comes from and however it is compressed.
-    """
+    """One file of a corpus: its name here, its members in the archive, its checksum."""
 
     filename: str
     members: str
@@ -36,19 +32,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusSource:
-    """The parts and columns of a corpus, and how to parse its original form."""
+    """What there is in a corpus, and how to parse its original form."""
 
     name: str
-    parts: dict[str, Part]
+    description: str
     columns: tuple[str, ...]
+    parts: dict[str, Part]
     parse: Callable[[str], tuple[list, list | None]]
     repair: Callable[[str], str] = str
-
-    @property
-    def description(self) -> str:
-        """The text about the corpus in the folder ``descr``."""
-        path = Path(__file__).parent / "descr" / f"{self.name}.rst"
-        return path.read_text(encoding="utf-8")
 
 
 def find_part(

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ..data.frames import rows_in_order
 from ..data.missing import are_missing
-from ..data.positions import rows_in_order
 from ..data.ragged import SequenceArray
-from ..data.symbols import SymbolTable
+from ..data.symbols import table_of
 from ..data.vocabulary import Vocabulary
 
 
@@ -128,11 +128,10 @@ def _tokens(columns: Any) -> Any:
     if len(numeric) == len(columns.columns):
         rows = [_complete(columns[name]) for name in numeric]
         return np.array(rows, dtype=float).reshape(len(numeric), -1).T
-    codes, symbols = [], []
+    made = []
     for name in columns.columns:
         vocabulary, (values, is_missing) = Vocabulary(), _values(columns[name])
         ids = np.full(len(values), -1, dtype=np.int32)
         ids[~is_missing] = vocabulary.add([*map(str, values[~is_missing].tolist())])
-        codes.append(ids)
-        symbols.append(vocabulary.symbols)
-    return SymbolTable(np.column_stack(codes), symbols, columns.columns, numeric)
+        made.append((ids, vocabulary.symbols))
+    return table_of(made, len(columns), columns.columns, numeric)

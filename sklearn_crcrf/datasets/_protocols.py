@@ -102,13 +102,13 @@ def load_dutch_ner(**options: Any) -> Splits:
     >>> [len(X) for X, y in load_dutch_ner()]  # doctest: +SKIP
     [13221, 2306, 4211]
     """
-    return Splits(*(_dutch_part(subset, options) for subset in ("train", "testa", "testb")))
-
-
-def _dutch_part(subset: str, options: dict) -> tuple[list, list]:
-    X, y = fetch_conll2002(subset, return_X_y=True, **options)
-    kept = [i for i, tokens in enumerate(X) if len(tokens) > 1]
-    return [[token["word"] for token in X[i]] for i in kept], [y[i] for i in kept]
+    parts = []
+    for subset in ("train", "testa", "testb"):
+        X, y = fetch_conll2002(subset, return_X_y=True, **options)
+        kept = [i for i, tokens in enumerate(X) if len(tokens) > 1]
+        words = [[token["word"] for token in X[i]] for i in kept]
+        parts.append((words, [y[i] for i in kept]))
+    return Splits(*parts)
 
 
 @cache

@@ -1,7 +1,10 @@
-"""The checksums and the original format of each corpus."""
+"""The original format of each corpus."""
 
 import io
 import re
+import tomllib
+from pathlib import Path
+from typing import Any
 
 from ._conll_reader import read_conll
 from ._fetch import CorpusSource, Part
@@ -34,57 +37,14 @@ def undo_latin1(text: str) -> str:
         return text
 
 
-CONLL2000 = CorpusSource(
-    "conll2000",
-    {
-        "train": Part(
-            "conll2000-train.tsv.gz",
-            r"conll2000/train\.txt",
-            "cb734f7b5c2af984c9f894e712484334f94c49402ccff88680787c3600edb841",
-        ),
-        "test": Part(
-            "conll2000-test.tsv.gz",
-            r"conll2000/test\.txt",
-            "14fd8054b70ebf33ce671b7426a3d74e49bf72b9daf3e4214edb05d3497425bc",
-        ),
-    },
-    ("word", "pos", "label"),
-    _parse_columns,
-)
+def _source(name: str, *functions: Any) -> CorpusSource:
+    """Find what the file of corpora says of one of them."""
+    path = Path(__file__).with_name("corpora.toml")
+    about = tomllib.loads(path.read_text(encoding="utf-8"))[name]
+    parts = {part: Part(**given) for part, given in about["parts"].items()}
+    return CorpusSource(name, about["description"], tuple(about["columns"]), parts, *functions)
 
-CONLL2002 = CorpusSource(
-    "conll2002",
-    {
-        "train": Part(
-            "conll2002-ned-train.tsv.gz",
-            r"conll2002/ned\.train",
-            "f2e401495a4cbd9fd0823fc90cd2e0c98d303ac989e3380fcca45cd34e3acaa1",
-        ),
-        "testa": Part(
-            "conll2002-ned-testa.tsv.gz",
-            r"conll2002/ned\.testa",
-            "86d9ad3d05ad2c84855e04125670dc66ab8f4282e909ec65a1d1b6a94ee0ddba",
-        ),
-        "testb": Part(
-            "conll2002-ned-testb.tsv.gz",
-            r"conll2002/ned\.testb",
-            "f31ec2bc84788e7b8cd050efd4988c39e71e96d795947579714930962d09dd9f",
-        ),
-    },
-    ("word", "pos", "label"),
-    _parse_columns,
-    repair=undo_latin1,
-)
 
-BROWN = CorpusSource(
-    "brown",
-    {
-        "all": Part(
-            "brown.tsv.gz",
-            r"brown/c[a-r]\d\d",
-            "2e918fff0fc9a67525f69276f4d9235708eba3cdd0f38f53b6f3e57fca1f64bf",
-        ),
-    },
-    ("word", "label"),
-    _parse_brown,
-)
+CONLL2000 = _source("conll2000", _parse_columns)
+CONLL2002 = _source("conll2002", _parse_columns, undo_latin1)
+BROWN = _source("brown", _parse_brown)

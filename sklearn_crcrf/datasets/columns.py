@@ -1,7 +1,6 @@
 """Lines of text in columns: which are tokens, and what separates their columns."""
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -10,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..utils.names import check_no_string
+from ..utils.warning import warn_caller
 
 TABS, SPACES = "tab", "space"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -68,8 +68,6 @@ class Rows(NamedTuple):
 
     def check_width(self, width: int) -> None:
         """Raise ValueError unless all tokens have this number of columns."""
-        if self.has_width([width]):
-            return
         for i, token in enumerate(self.tokens):
             found = token.count(self.character) + 1
             if found != width:
@@ -92,8 +90,14 @@ class Rows(NamedTuple):
         if self.sep == TABS and " " in text:
             fields = [field.strip(" ") or field for field in fields]
         table = {name: fields[j::width] for j, name in enumerate(names) if name is not None}
-        if self.sep == TABS:
-            self._check_filled(table)
+        # Each token needs a label and something in its first column.
+        for name in {next(iter(table)), "label"} & set(table) if self.sep == TABS else ():
+            if "" in table[name]:
+                i = table[name].index("")
+                raise ValueError(
+                    f"line {self.number(i)} has nothing in the column {name!r}: "
+                    f"{self.tokens[i][:80]!r}"
+                )
         return table
 
     def sequences(self, names: Sequence[str | None]) -> tuple[list, list | None]:
@@ -101,16 +105,6 @@ class Rows(NamedTuple):
         table, bounds = self.table(names), self.bounds
         labels = table.pop("label", None)
         return cut(as_tokens(table), bounds), None if labels is None else cut(labels, bounds)
-
-    def _check_filled(self, table: dict[str, list[str]]) -> None:
-        """Raise ValueError unless each token has a label and something in its first column."""
-        for name in {next(iter(table)), "label"} & set(table):
-            if "" in table[name]:
-                i = table[name].index("")
-                raise ValueError(
-                    f"line {self.number(i)} has nothing in the column {name!r}: "
-                    f"{self.tokens[i][:80]!r}"
-                )
 
 
 class Reading(NamedTuple):
@@ -231,12 +225,12 @@ def cut(flat: list, bounds: list[int]) -> list[list]:
 
 
 def _rows(lines: list[str | None], sep: str) -> Rows:
-    tokens = [line for line in lines if line]
+    tokens, character = [line for line in lines if line], sep
     if sep == SPACES:
-        return Rows(lines, _by_spaces(tokens), " ", sep)
-    if sep == TABS:
-        return Rows(lines, _by_tabs(tokens), "\t", sep)
-    return Rows(lines, tokens, sep, sep)
+        tokens, character = _by_spaces(tokens), " "
+    elif sep == TABS:
+        tokens, character = _by_tabs(tokens), "\t"
+    return Rows(lines, tokens, character, sep)
 
 
 def _by_spaces(tokens: list[str]) -> list[str]:
@@ -256,39 +250,30 @@ def _by_tabs(tokens: list[str]) -> list[str]:
     if not re.search(r"\t[ \t]*\t|^\t|\t *$", text, re.MULTILINE):
         return tokens
     merged = re.sub(r"^\t+|\t[ \t]*$", "", re.sub(r"\t[ \t]*\t", "\t", text), flags=re.MULTILINE)
-    return max(merged.split("\n"), tokens, key=_evenness)
 
+    def evenness(lines: list[str]) -> int:
+        """Count the lines that have the most frequent number of columns."""
+        return max(Counter(line.count("\t") for line in lines).values())
 
-def _evenness(lines: list[str]) -> int:
-    """The number of lines that have the most frequent number of columns."""
-    return max(Counter(line.count("\t") for line in lines).values())
+    return max(merged.split("\n"), tokens, key=evenness)
 
 
 def _without_headings(lines: list[str | None], sep: str) -> list[str | None]:
     """Leave out lines that begin with the column ``#``, if they do not all look like tokens."""
     headings, at_start = [], True
     for i, line in enumerate(lines):
-        if line is None:
-            continue
-        if at_start and _HASH.match(line):
-            headings.append(i)
-        else:
-            at_start = not line
-    if not headings:
-        return lines
+        if line is not None:
+            at_start = not line or (at_start and _HASH.match(line) is not None)
+            if at_start and line:
+                headings.append(i)
     chosen = set(headings)
-    others = _rows([line for i, line in enumerate(lines) if i not in chosen], sep)
-    if not others.tokens:
-        return lines
-    like_tokens = _layouts(others)
-    if _layouts(_rows([lines[i] for i in headings], sep)) <= like_tokens:
+    others = [None if i in chosen else line for i, line in enumerate(lines)]
+    like_tokens = _layouts(_rows(others, sep))
+    if not like_tokens or _layouts(_rows([lines[i] for i in headings], sep)) <= like_tokens:
         return lines
     first = lines[headings[0]]
-    warnings.warn(
-        f"lines such as {first!r:.50} are left out as comments; --comment '' keeps them",
-        stacklevel=1,
-    )
-    return [None if i in chosen else line for i, line in enumerate(lines)]
+    warn_caller(f"lines such as {first!r:.50} are left out as comments; --comment '' keeps them")
+    return others
 
 
 def _layouts(rows: Rows) -> set[tuple[int, str]]:

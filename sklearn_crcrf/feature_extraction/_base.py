@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 
-from ..data.frames import as_frame, column_symbols, numeric_columns
+from ..data.frames import as_frame, frame_symbols
 from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
@@ -180,11 +180,7 @@ def as_symbols(X: Any) -> SequenceArray:
         return sequences.with_data(symbolize(sequences))
     X = as_frame(X)
     rows = _rows_in_order(X)
-    columns = [column_symbols(X.iloc[:, j].iloc[rows.data]) for j in range(X.shape[1])]
-    codes = np.array([codes for codes, _ in columns]).reshape(X.shape[::-1]).T
-    symbols, names = [symbols for _, symbols in columns], [*map(str, X.columns)]
-    table = SymbolTable(codes, symbols, names, numeric_columns(X))
-    return SequenceArray(table, rows.offsets)
+    return rows.with_data(frame_symbols(X.iloc[rows.data]))
 
 
 def _rows_in_order(frame: Any) -> SequenceArray:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.ragged import joined_ranges
-from ..data.symbols import SymbolTable
+from ..data.symbols import SymbolTable, table_of
 from ..labels.segments.schemes import SchemeLabels, detect_scheme, read_labels
 from ..labels.segments.segments import find_runs
 
@@ -210,20 +210,13 @@ def found_table(
         columns += [(found.second, labels), (found.confidence, ranges)]
     if scheme is not None:
         columns += [(codes, kinds) for codes in _of_names(found.label, text, scheme)]
-    codes = np.array([codes for codes, _ in columns], dtype=np.int32).T
-    symbols = [symbols for _, symbols in columns]
-    return SymbolTable(codes, symbols, column_names(classes, has_probabilities))
+    return table_of(columns, len(found.label), column_names(classes, has_probabilities))
 
 
-def _elsewhere(
-    item: np.ndarray, document: np.ndarray, kind: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The most frequent kind of the other occurrences, in the document and in the text."""
-    in_document = _pairs(document, item)
-    return (
-        Votes(in_document, kind).most_frequent_of_others(in_document, kind),
-        Votes(item, kind).most_frequent_of_others(item, kind),
-    )
+def _elsewhere(item: np.ndarray, document: np.ndarray, kind: np.ndarray) -> list[np.ndarray]:
+    """Find the most frequent kind of other occurrences, in the document and in the text."""
+    in_document = document * (int(item.max(initial=0)) + 1) + item
+    return [Votes(it, kind).most_frequent_of_others(it, kind) for it in (in_document, item)]
 
 
 def _of_names(label: np.ndarray, text: Text, scheme: SchemeLabels) -> np.ndarray:
@@ -236,16 +229,8 @@ def _of_names(label: np.ndarray, text: Text, scheme: SchemeLabels) -> np.ndarray
     document, document_of_parts = text.documents[start], text.documents[parts.start]
     n_phrases = int(phrase.max(initial=0)) + 1
     longer = Votes(document_of_parts * n_phrases + of_parts, parts.kind)
-    kinds = np.array(
-        [
-            *_elsewhere(own, document, names.kind),
-            longer.most_frequent(document * n_phrases + own),
-        ]
-    )
+    of_longer = longer.most_frequent(document * n_phrases + own)
+    kinds = np.array([*_elsewhere(own, document, names.kind), of_longer])
     columns = np.full((3, len(label)), -1)
     columns[:, names.tokens()] = np.repeat(kinds, names.length, axis=1)
     return columns
-
-
-def _pairs(document: np.ndarray, item: np.ndarray) -> np.ndarray:
-    return document * (int(item.max(initial=0)) + 1) + item

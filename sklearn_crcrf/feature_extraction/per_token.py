@@ -79,10 +79,7 @@ class PerToken(SequenceTransformer):
         ValueError
             If X has no tokens, or X and y differ in length; and what the transformer raises.
         """
-        rows, _, labels, params = self._training(X, y, params)
-        transformer = clone(self.transformer)
-        _applied(transformer.fit, rows, labels, **params)
-        self._store(transformer, rows)
+        self._fit(X, y, params, transforms=False)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -102,13 +99,7 @@ class PerToken(SequenceTransformer):
         ValueError
             As in :meth:`fit`.
         """
-        rows, sequences, labels, params = self._training(X, y, params)
-        transformer = clone(self.transformer)
-        if hasattr(transformer, "fit_transform"):
-            result = _applied(transformer.fit_transform, rows, labels, **params)
-        else:
-            result = _applied(_applied(transformer.fit, rows, labels, **params).transform, rows)
-        self._store(transformer, rows)
+        result, sequences = self._fit(X, y, params, transforms=True)
         return self._made(result, sequences, X)
 
     def transform(self, X: Any) -> Any:
@@ -133,8 +124,7 @@ class PerToken(SequenceTransformer):
         rows, sequences = self._rows(X, self.transformer_)
         if self._columns is not None and hasattr(rows, "reindex") and not is_frame(X):
             rows = rows.reindex(columns=self._columns)
-        if rows.shape[0] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        _require_tokens(rows)
         return self._made(_applied(self.transformer_.transform, rows), sequences, X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
@@ -167,20 +157,27 @@ class PerToken(SequenceTransformer):
         is_list = self._columns is None or isinstance(self._columns, list)
         yield Fact("_columns", is_list, "must be a list")
 
-    def _training(self, X: Any, y: Any, params: dict) -> tuple:
-        """Rows, sequences, labels and parameters, all in the order of the tokens."""
+    def _fit(self, X: Any, y: Any, params: dict, transforms: bool) -> tuple[Any, SequenceArray]:
+        """Fit the transformer; return what it makes of the tokens, if asked, and the sequences."""
         if not hasattr(self.transformer, "fit") or not hasattr(self.transformer, "transform"):
             raise ValueError(
                 "transformer must be a transformer of scikit-learn, "
                 f"but is of type {type(self.transformer).__name__}"
             )
         rows, sequences = self._rows(X, self.transformer)
-        if rows.shape[0] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        _require_tokens(rows)
         labels = None if y is None else np.array(as_sequences(X, y).y.data.tolist())
         order = _rows_in_order(as_frame(X)).data if is_frame(X) else None
         params = {name: _of_tokens(value, sequences, order) for name, value in params.items()}
-        return rows, sequences, labels, params
+        transformer, result = clone(self.transformer), None
+        if transforms and hasattr(transformer, "fit_transform"):
+            result = _applied(transformer.fit_transform, rows, labels, **params)
+        else:
+            _applied(transformer.fit, rows, labels, **params)
+            result = _applied(transformer.transform, rows) if transforms else None
+        self.transformer_ = transformer
+        self._columns = rows.columns.tolist() if hasattr(rows, "columns") else None
+        return result, sequences
 
     def _rows(self, X: Any, transformer: Any) -> tuple[Any, SequenceArray]:
         """What a transformer gets, and the sequences that its rows belong to."""
@@ -193,20 +190,12 @@ class PerToken(SequenceTransformer):
         if isinstance(data, np.ndarray) and data.dtype == object:
             _refuse_endless(sequences)
         if isinstance(data, SymbolTable):
-            import pandas as pd
-
-            return pd.DataFrame({name: data.column(name) for name in data.names}), sequences
+            return _frame({name: data.column(name) for name in data.names}), sequences
         if data.ndim > 1 or _takes_tokens(transformer):
             return data, sequences
         if any(isinstance(token, Mapping) for token in data):
-            import pandas as pd
-
-            return pd.DataFrame.from_records(data.tolist()), sequences
+            return _frame(data.tolist()), sequences
         return data.reshape(-1, 1), sequences
-
-    def _store(self, transformer: Any, rows: Any) -> None:
-        self.transformer_ = transformer
-        self._columns = rows.columns.tolist() if hasattr(rows, "columns") else None
 
     def _made(self, result: Any, sequences: SequenceArray, X: Any) -> Any:
         """The rows of the result as sequences, or as a DataFrame."""
@@ -223,9 +212,7 @@ class PerToken(SequenceTransformer):
             result = np.asarray(result).reshape(n_rows, -1)
         n_columns = result.shape[1]
         if isinstance(result, np.ndarray) and result.dtype.kind in "OUS":
-            import pandas as pd
-
-            result = pd.DataFrame(result, columns=self._names(n_columns))
+            result = _frame(result, columns=self._names(n_columns))
         if hasattr(result, "iloc"):
             result = frame_columns(result)
         made = sequences.with_data(result)
@@ -239,6 +226,17 @@ class PerToken(SequenceTransformer):
             return self.get_feature_names_out()
         except AttributeError:
             return [f"x{j}" for j in range(n_columns)]
+
+
+def _frame(*content: Any, **columns: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(*content, **columns)
+
+
+def _require_tokens(rows: Any) -> None:
+    if rows.shape[0] == 0:
+        raise ValueError("X has no tokens: at least one sequence must not be empty")
 
 
 def _refuse_endless(sequences: SequenceArray) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import NamedTuple
 
 from ._found_columns import FOUND_COLUMNS
 
@@ -13,15 +12,6 @@ SPELLING = {
     "chunks": (*_AFFIXES, "shape", "long_shape"),
     "tags": (*_AFFIXES, "shape", "capitalisation", "hyphen_part"),
 }
-
-
-class _Columns(NamedTuple):
-    """The columns of a table: the token, its spelling, found labels, and all others."""
-
-    token: str
-    spelling: list[str]
-    found: list[str]
-    others: list[str]
 
 
 def preset_templates(kind: str, names: Sequence[str]) -> list[str]:
@@ -43,17 +33,12 @@ def preset_templates(kind: str, names: Sequence[str]) -> list[str]:
     ['word[-2]', 'word[-1]', 'word[0]', 'word[1]', 'word[2]']
     """
     token, *rest = names
-    columns = _Columns(
-        token,
-        [name for name in SPELLING[kind] if name in rest],
-        [name for name in FOUND_COLUMNS if name in rest],
-        [name for name in rest if name not in (*SPELLING[kind], *FOUND_COLUMNS)],
-    )
-    return [*TEMPLATES[kind](columns), *_of_found(columns.found)]
+    spelling, found = (_present(known, rest) for known in (SPELLING[kind], FOUND_COLUMNS))
+    others = [name for name in rest if name not in (*spelling, *found)]
+    return [*TEMPLATES[kind](token, spelling, others), *_found_templates(found)]
 
 
-def _name_templates(columns: _Columns) -> list[str]:
-    token, spelling, _, others = columns
+def _name_templates(token: str, spelling: list[str], others: list[str]) -> list[str]:
     around = ("lower", "shape", "long_shape", "capitalisation")
     beside = ("prefix3", "suffix2", "suffix3", "suffix4")
     templates = [
@@ -68,8 +53,7 @@ def _name_templates(columns: _Columns) -> list[str]:
     return [*templates, *_runs(shapes, 2, -1, 0), *_runs(shapes, 3, -1, -1)]
 
 
-def _chunk_templates(columns: _Columns) -> list[str]:
-    token, spelling, _, others = columns
+def _chunk_templates(token: str, spelling: list[str], others: list[str]) -> list[str]:
     joined = [(i, j) for i, j in product((-1, 0, 1), repeat=2) if i != j]
     return [
         *_at([token, *others], *range(-2, 3)),
@@ -82,8 +66,7 @@ def _chunk_templates(columns: _Columns) -> list[str]:
     ]
 
 
-def _tag_templates(columns: _Columns) -> list[str]:
-    token, spelling, _, others = columns
+def _tag_templates(token: str, spelling: list[str], others: list[str]) -> list[str]:
     return [
         *_at([token, *others], *range(-2, 3)),
         *_runs([token], 2, -1, 0),
@@ -92,7 +75,7 @@ def _tag_templates(columns: _Columns) -> list[str]:
     ]
 
 
-def _of_found(found: Sequence[str]) -> list[str]:
+def _found_templates(found: Sequence[str]) -> list[str]:
     """Templates of the columns that FoundLabels adds."""
     elsewhere = _present(["word_in_document", "name_in_document", "longer_name"], found)
     joined = [*elsewhere, *_present(["found_second", "found_confidence"], found)]
@@ -121,7 +104,7 @@ def _runs(columns: Sequence[str], length: int, first: int, last: int) -> list[st
 
 
 #: The function that makes the templates of each kind of labels.
-TEMPLATES: dict[str, Callable[[_Columns], list[str]]] = {
+TEMPLATES: dict[str, Callable[[str, list[str], list[str]], list[str]]] = {
     "names": _name_templates,
     "chunks": _chunk_templates,
     "tags": _tag_templates,

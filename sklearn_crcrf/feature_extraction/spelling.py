@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..data.symbols import SymbolTable
+from ..data.symbols import SymbolTable, table_of
 from ..data.vocabulary import Vocabulary
 from ..utils.spelling import CAPITALISATION, SIMPLE, marked, spelling_feature
 
@@ -76,10 +76,7 @@ def spelling_table(words: Iterable[str], features: Sequence[str] = DEFAULT_FEATU
     hyphen_part ['like', '']
     """
     words = list(words)
-    columns = spelling_columns(words, features)
-    codes = np.array([codes for codes, _ in columns], dtype=np.int32)
-    codes = codes.reshape(len(columns), len(words)).T
-    return SymbolTable(codes, [categories for _, categories in columns], list(features))
+    return table_of(spelling_columns(words, features), len(words), list(features))
 
 
 def spelling_columns(words: list[str], features: Sequence[str]) -> list[tuple[np.ndarray, list]]:

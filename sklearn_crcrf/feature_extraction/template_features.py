@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..data.symbols import SymbolTable
+from ..data.symbols import SymbolTable, table_of
 from ._base import SymbolTransformer
 from ._expansion import Expansion
 from .template_syntax import SYNTAXES, FeatureTemplate, parse_templates
@@ -142,11 +142,9 @@ class TemplateFeatures(SymbolTransformer):
         order = [table.place(name) for name in numbered]
         expansion = Expansion(table, order, lengths, SYNTAXES[self.syntax])
         templates = self._templates()
-        columns = [expansion.column(template) for template in templates]
-        codes = np.array([column.codes for column in columns], dtype=np.int32)
-        return SymbolTable(
-            codes.reshape(len(columns), len(table)).T,
-            [column.symbols for column in columns],
+        return table_of(
+            map(expansion.column, templates),
+            len(table),
             names,
             keys=[template.key for template in templates],
             edges=[name for name, of in zip(names, templates, strict=True) if of.kind == "b"],

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..data.symbols import SymbolTable, join_columns
+from ..data.symbols import SymbolTable, join_columns, table_of
 from ..utils.names import check_several
 from ._base import SymbolTransformer
 from .presets import SPELLING
-from .spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
+from .spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_columns
 from .word_column import HasWordColumn, column_number
 
 _PRESETS = {"default": DEFAULT_FEATURES, "simple": SIMPLE_FEATURES, **SPELLING}
@@ -68,12 +68,13 @@ class TokenFeatures(HasWordColumn, SymbolTransformer):
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
         j = self._place_of_column(table, lengths)
-        spelled = spelling_table(table.categories[j], self._features())
-        # The last row is for tokens without a symbol, whose code is -1.
-        columns = [np.append(column, np.int32(-1))[table.codes[:, j]] for column in spelled.codes.T]
-        codes = np.array(columns, dtype=np.int32).reshape(len(columns), len(table)).T
-        added = SymbolTable(codes, spelled.categories, spelled.names)
-        return join_columns([table, added])
+        features, words = self._features(), table.categories[j].tolist()
+        # The last code is for tokens without a symbol, whose code is -1.
+        columns = [
+            (np.append(codes, -1)[table.codes[:, j]], symbols)
+            for codes, symbols in spelling_columns(words, features)
+        ]
+        return join_columns([table, table_of(columns, len(table), features)])
 
     def tagger_step(self, names: tuple[str, ...]) -> list:
         """As in :class:`SymbolTransformer`."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.ragged import SequenceArray
-from ..data.symbols import SymbolTable
+from ..data.symbols import SymbolTable, table_of
 from ..data.vocabulary import JoinedStrings
 from ..serving.columns import as_neighbours, as_parts, outside
 from ..utils.names import check_several, shown
@@ -82,14 +82,8 @@ class Window(HasWordColumn, SymbolTransformer):
         if _is_preset(self.templates):
             token = table.names[self._place_of_column(table, lengths)]
         templates = _expand(self.templates, table.names, token)
-        symbols = _Symbols(table, lengths)
-        columns = [symbols.join(template) for template in templates]
-        codes = np.array([c.codes for c in columns], dtype=np.int32)
-        return SymbolTable(
-            codes.reshape(len(columns), len(table)).T,
-            [c.symbols for c in columns],
-            [places_name(template) for template in templates],
-        )
+        columns = map(_Symbols(table, lengths).join, templates)
+        return table_of(columns, len(table), [*map(places_name, templates)])
 
     def tagger_step(self, names: tuple[str, ...]) -> list:
         """As in :class:`SymbolTransformer`."""
@@ -111,35 +105,27 @@ class _Symbols:
         self.table = table
         self.neighbours = Neighbours(lengths)
         self.column = lru_cache(maxsize=None)(self._column)
-        self.symbols = lru_cache(maxsize=None)(self._symbols)
-        self.escaped = lru_cache(maxsize=None)(self._escaped)
+        self.part = lru_cache(maxsize=None)(self._part)
 
     def _column(self, name: str, offset: int) -> Column:
-        codes = self.table.codes[:, self.table.place(name)]
-        column = Column(codes, self.symbols(name, offset != 0))
+        j = self.table.place(name)
+        codes, symbols = self.table.codes[:, j], self.table.categories[j].tolist()
         if offset == 0:
-            return column
+            return Column(codes, symbols)
+        column = Column(codes, as_neighbours(symbols))  # none looks like a boundary
         return self.neighbours.move(column, self.neighbours.beside(offset), outside)
 
-    def _symbols(self, name: str, moved: bool) -> list[str]:
-        """The symbols of a column; if moved, escaped so that none looks like a boundary."""
-        symbols = self.table.categories[self.table.place(name)].tolist()
-        return as_neighbours(symbols) if moved else symbols
-
-    def _escaped(self, name: str, moved: bool) -> list[str]:
-        """The symbols of a column, escaped to be joined by a bar."""
-        return as_parts(self.symbols(name, moved))
+    def _part(self, name: str, offset: int) -> list[str]:
+        """Escape the symbols of a column, which are joined by a bar."""
+        return as_parts(self.column(name, offset).symbols)
 
     def join(self, template: Places) -> Column:
-        """The column of a template; its symbols are the combinations that occur."""
-        columns = [self.column(*part) for part in template]
+        """Make the column of a template; its symbols are the combinations that occur."""
+        columns = [self.column(*place) for place in template]
         if len(columns) == 1:
             return columns[0]
         codes, combinations = combine(columns)
-        parts = []
-        for (name, offset), column in zip(template, columns, strict=True):
-            escaped = self.escaped(name, offset != 0)
-            parts.append(escaped + column.symbols[len(escaped) :])
+        parts = [self.part(*place) for place in template]
         return Column(codes, JoinedStrings(parts, combinations, separator="|"))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..data.symbols import SymbolTable
+from ..data.symbols import SymbolTable, table_of
 from ..data.vocabulary import Vocabulary
 from ..serving.columns import cluster_of
 from ..utils.names import check_several
@@ -96,25 +96,18 @@ class WordClusters(HasWordColumn, SymbolTransformer):
         found = [cluster_of(s, self.clusters, self.ignore_case) for s in table.categories[j]]
         paths = [None if cluster is None else str(cluster) for cluster in found]
         known = np.array([path is not None for path in paths], dtype=bool)
-        columns, categories = [], []
+        columns = []
         for length in [None] if self.prefixes is None else self.prefixes:
             vocabulary = Vocabulary()
             ids = np.full(len(paths) + 1, -1, dtype=np.int32)  # the last is for code -1
             ids[:-1][known] = vocabulary.add([p[:length] for p in paths if p is not None])
-            columns.append(ids[table.codes[:, j]])
-            categories.append(vocabulary.symbols)
-        codes = np.array(columns, dtype=np.int32).reshape(len(columns), len(table)).T
-        return SymbolTable(codes, categories, names)
+            columns.append((ids[table.codes[:, j]], vocabulary.symbols))
+        return table_of(columns, len(table), names)
 
     def tagger_step(self, names: tuple[str, ...]) -> list:
         """As in :class:`SymbolTransformer`."""
         lengths = [None] if self.prefixes is None else [int(n) for n in self.prefixes]
         made = dict(zip(self._names_out(names), lengths, strict=True))
         clusters = {word: str(cluster) for word, cluster in self.clusters.items()}
-        return [
-            "clusters",
-            names[column_number(self._known_column(names), names)],
-            clusters,
-            made,
-            self.ignore_case,
-        ]
+        column = names[column_number(self._known_column(names), names)]
+        return ["clusters", column, clusters, made, self.ignore_case]

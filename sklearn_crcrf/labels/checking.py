@@ -103,6 +103,5 @@ def refuse_ignored(different: Iterable[Any], y: SequenceArray, name: str = "y") 
 
 
 def _has_ignored(label: Any) -> bool:
-    if isinstance(label, (set, frozenset)):
-        return IGNORED in label
-    return isinstance(label, Real) and label == IGNORED
+    options = label if isinstance(label, (set, frozenset)) else [label]
+    return any(isinstance(option, Real) and option == IGNORED for option in options)

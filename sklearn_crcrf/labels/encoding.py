@@ -77,13 +77,18 @@ def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
     >>> sort_labels([1, "a", 0])
     (array([0, 1, 'a'], dtype=object), array([1, 2, 0], dtype=int32))
     """
-    try:
-        order = sorted(range(len(labels)), key=labels.__getitem__)
-    except TypeError:
-        order = sorted(range(len(labels)), key=lambda i: (type(labels[i]).__name__, str(labels[i])))
+    order = sorted_places(labels)
     rank = np.empty(len(labels), dtype=np.int32)
     rank[order] = np.arange(len(labels), dtype=np.int32)
     return as_label_array([labels[i] for i in order]), rank
+
+
+def sorted_places(labels: list) -> list[int]:
+    """Sort the places of labels; if labels cannot be compared, by type and text."""
+    try:
+        return sorted(range(len(labels)), key=labels.__getitem__)
+    except TypeError:
+        return sorted(range(len(labels)), key=lambda i: (type(labels[i]).__name__, str(labels[i])))
 
 
 class LabelIds:
@@ -231,7 +236,7 @@ class LabelIds:
         return numbers
 
 
-class InvalidLabelError(Exception):
+class InvalidLabelError(TypeError):
     """The value of this token cannot be a label."""
 
     def __init__(self, token: int):
@@ -240,34 +245,41 @@ class InvalidLabelError(Exception):
 
 
 def number_labels(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different labels in order, and the ids of all labels; or an InvalidLabelError."""
+    """Number the different labels in order; InvalidLabelError if one cannot be a label."""
     if data.dtype.kind == "f" and np.isnan(data).any():
         raise InvalidLabelError(int(np.argmax(np.isnan(data))))
     if data.dtype.kind in "biuf":
         classes, ids = np.unique(data, return_inverse=True)
         return classes, ids.astype(np.int32)
-    vocabulary = Vocabulary()
-    try:
-        ids = vocabulary.add(data)
-        labels = vocabulary.symbols
-    except InvalidTokenError:
-        labels, ids = number_objects(data)
+    labels, ids = number_values(data)
+    missing = next((i for i, label in enumerate(labels) if is_missing(label)), None)
+    if missing is not None:
+        raise InvalidLabelError(int(np.argmax(ids == missing)))
     classes, rank = sort_labels(labels)
     return classes, rank[ids]
 
 
-def number_objects(labels: np.ndarray) -> tuple[list, np.ndarray]:
-    """The different labels in the order of their first occurrence, and the ids of all labels."""
-    token = unhashable(labels)
+def number_values(values: np.ndarray) -> tuple[list, np.ndarray]:
+    """Number different values in the order of their first occurrence.
+
+    Raises
+    ------
+    InvalidLabelError
+        If a value has no hash.
+    """
+    vocabulary = Vocabulary()
+    try:
+        ids = vocabulary.add(values)
+        return vocabulary.symbols, ids
+    except InvalidTokenError:
+        pass
+    token = unhashable(values)
     if token is not None:
         raise InvalidLabelError(token)
+    # Hashing beats the sorting of np.unique several times on arrays of Python objects.
     numbers: dict[Any, int] = {}
-    ids = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
-    y = np.array(ids, dtype=np.int32)
-    for i, label in enumerate(numbers):
-        if is_missing(label):
-            raise InvalidLabelError(int(np.argmax(y == i)))
-    return [as_python(label) for label in numbers], y
+    ids = np.array([numbers.setdefault(v, len(numbers)) for v in values.tolist()], dtype=np.int32)
+    return [as_python(value) for value in numbers], ids
 
 
 def find_labels(

@@ -17,7 +17,7 @@ from .encoding import (
     as_python,
     find_labels,
     number_labels,
-    number_objects,
+    number_values,
     sort_labels,
 )
 
@@ -187,9 +187,10 @@ def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
         ]
     )
     try:
-        different, ids = number_objects(options)
+        different, ids = number_values(options)
         for i, option in enumerate(different):
-            if isinstance(option, frozenset) and (not option or any(map(is_missing, option))):
+            is_set = isinstance(option, frozenset)
+            if (is_set and not option) or any(map(is_missing, option if is_set else [option])):
                 raise InvalidLabelError(int(np.argmax(ids == i)))
     except InvalidLabelError as error:
         raise ValueError(

@@ -19,9 +19,9 @@ from ..base.contributions import (
 )
 from ..base.sample_weight import label_weights, sequence_weights
 from ..base.weights import NamedWeights, Weights
-from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..data.sums import state_scores
+from ..data.vocabulary import packed, unpacked
 from ..feature_extraction import SequenceVectorizer
 from ..feature_extraction.tagger_steps import tagger_steps
 from ..labels.constraints.constraints import as_constraints, forbidden_scores

@@ -9,10 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.numbers import as_numbers
-from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
-from ..data.vocabulary import Vocabulary
+from ..data.vocabulary import Vocabulary, packed, unpacked
 from ..feature_extraction.vectorizer import SequenceVectorizer, rows_of
 from ..utils.names import check_no_string, shown
 from ..utils.soundness import Array, Fact, Requirement, below, indices

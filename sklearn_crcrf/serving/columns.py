@@ -120,15 +120,15 @@ def reader_of(content: Content, finish: Callable[[Columns], list]) -> Callable[[
     finish : callable
         Makes the input of the kernel of the last columns.
     """
-    names, steps = content.setting("input", list), content.setting("steps", list)
+    names = content.setting("input", list)
     if not all(isinstance(name, str) for name in names):
         raise ValueError("the setting 'input' is not valid")
-    functions = [step_of(settings) for settings in steps]
+    steps = [step_of(settings) for settings in content.setting("steps", list)]
 
     def read(tokens: Iterable) -> list:
         columns = read_columns(tokens, names)
-        for function in functions:
-            columns = function(columns)
+        for step in steps:
+            columns = step(columns)
         return finish(columns)
 
     try:
@@ -141,13 +141,9 @@ def reader_of(content: Content, finish: Callable[[Columns], list]) -> Callable[[
 def attributes_of(columns: Columns, separator: str) -> list[list[str]]:
     """The attributes of each token: the name of a column, the separator, and a symbol."""
     starts = [name + separator for name in columns]
+    rows = zip(*columns.values(), strict=True)
     return [
-        [
-            start + symbol
-            for start, symbol in zip(starts, symbols, strict=True)
-            if symbol is not None
-        ]
-        for symbols in zip(*columns.values(), strict=True)
+        [a + s for a, s in zip(starts, symbols, strict=True) if s is not None] for symbols in rows
     ]
 
 

@@ -43,26 +43,30 @@ class Content(NamedTuple):
             raise ValueError(f"the array {name!r} must not have the shape {value.shape}")
         return np.ascontiguousarray(value)
 
-    def indices(self, name: str, dtypes: str, length: int | None, least: int, stop: int) -> Any:
-        """A 1-D array of integers from ``least`` to before ``stop``."""
-        value = self.array(name, dtypes, length)
-        if len(value) and not least <= value.min() <= value.max() < stop:
+    def indices(
+        self, name: str, dtypes: str, *shape: int | None, stop: int, least: int = 0
+    ) -> np.ndarray:
+        """Return an array of integers from ``least`` to before ``stop``."""
+        value = self.array(name, dtypes, *shape)
+        if value.size and not least <= value.min() <= value.max() < stop:
             raise ValueError(f"the array {name!r} has values out of range")
         return value
 
-    def csr(self, name: str, n_rows: int, n_columns: int) -> tuple[np.ndarray, ...]:
-        """The indptr, columns and data of a sparse matrix."""
-        indptr = self.array(f"{name}.indptr", "ql", n_rows + 1)
-        columns = self.indices(f"{name}.columns", "i", None, 0, n_columns)
+    def pointers(
+        self, name: str, n_rows: int | None, n_entries: int, dtypes: str = "ql"
+    ) -> np.ndarray:
+        """Return where each row begins among the entries, and the end of the last row."""
+        value = self.array(name, dtypes, None if n_rows is None else n_rows + 1)
+        is_sound = len(value) and value[0] == 0 and value[-1] == n_entries
+        if not is_sound or (np.diff(value) < 0).any():
+            raise ValueError(f"the array {name!r} has values out of range")
+        return value
+
+    def csr(self, name: str, n_columns: int) -> tuple[np.ndarray, ...]:
+        """Return the indptr, columns and data of a sparse matrix."""
+        columns = self.indices(f"{name}.columns", "i", None, stop=n_columns)
         data = self.array(f"{name}.data", "fd", len(columns))
-        if (
-            not len(indptr)
-            or indptr[0] != 0
-            or indptr[-1] != len(columns)
-            or (np.diff(indptr) < 0).any()
-        ):
-            raise ValueError(f"the array '{name}.indptr' has values out of range")
-        return indptr, columns, data
+        return self.pointers(f"{name}.indptr", None, len(columns)), columns, data
 
     def strings(self, name: str) -> tuple[FrozenStrings, int]:
         """A table of strings, and their number."""

@@ -55,10 +55,8 @@ def _table(content: Content, name: str, n: int, n_labels: int) -> tuple:
     contexts = np.arange(n_labels**2)  # of three labels, all pairs are contexts
     if n > 2:
         contexts = content.array(f"{name}.contexts", "ql", None)
-    starts = content.array(f"{name}.starts", "ql", len(contexts) + 1)
-    last = content.indices(f"{name}.last", "i", None, 0, n_labels)
-    if starts[0] != 0 or starts[-1] != len(last) or (np.diff(starts) < 0).any():
-        raise ValueError(f"the array '{name}.starts' has values out of range")
+    last = content.indices(f"{name}.last", "i", None, stop=n_labels)
+    starts = content.pointers(f"{name}.starts", len(contexts), len(last))
     score = content.array(f"{name}.score", "d", len(last))
     return contexts, starts, last, score, content.array(f"{name}.unseen", "d", len(contexts))
 
@@ -85,8 +83,7 @@ class SequenceLattice:
         batch = BatchScores(offsets, scores)
         score_labels_and_pairs(self._runs, label, batch, scores.state, self._scores)
         for n, table in enumerate(tables, 2):
-            given = self._runs, self._label, self._n_labels, n, table
-            score_lattice_runs(*given, self._scores)
+            score_lattice_runs(self._runs, label, self._n_labels, n, table, self._scores)
 
     @cached_property
     def best(self) -> tuple[float, np.ndarray]:
@@ -127,8 +124,7 @@ def _likely(scores: ChainScores) -> tuple[Any, Any]:
         marginals = PathSum(scores).marginals[1]
         token, label = np.indices(marginals.shape, dtype=np.int32).reshape(2, -1)
         probability = marginals.ravel()
-        if marginals.shape[1] > MOST:
-            least = np.maximum(least, np.partition(marginals, -MOST, axis=1)[:, -MOST])
+        least = _at_most(marginals, least)
     start = np.flatnonzero(np.diff(token, prepend=-1))
     least = np.minimum(least, np.maximum.reduceat(probability, start))
     likely = ~(probability < least[token])
@@ -137,8 +133,13 @@ def _likely(scores: ChainScores) -> tuple[Any, Any]:
 
 def _best_states(state: np.ndarray) -> tuple[Any, Any]:
     """The tokens and labels of the best state scores of each token."""
-    least = state.max(axis=1) - state.dtype.type(-np.log(THRESHOLD))
-    if state.shape[1] > MOST:
-        least = np.maximum(least, np.partition(state, -MOST, axis=1)[:, -MOST])
+    least = _at_most(state, state.max(axis=1) - state.dtype.type(-np.log(THRESHOLD)))
     token, label = np.nonzero(~(state < least[:, None]))
     return token, label.astype(np.int32)
+
+
+def _at_most(values: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Raise the limits of tokens so that no more than MOST values of each reach them."""
+    if values.shape[1] <= MOST:
+        return least
+    return np.maximum(least, np.partition(values, -MOST, axis=1)[:, -MOST])

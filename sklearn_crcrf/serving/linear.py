@@ -50,14 +50,8 @@ def linear_content(
     -------
     Content
     """
-    settings = {
-        "kind": "linear",
-        "labels": labels,
-        "separator": separator,
-        "lists": lists,
-        "decoding": decoding,
-        **(columns or {}),
-    }
+    settings = {"kind": "linear", "labels": labels, "separator": separator, "lists": lists}
+    settings |= {"decoding": decoding, **(columns or {})}
     arrays = string_arrays("names", names)
     if row is not None:
         arrays["row"] = np.array(row, dtype=np.int32)
@@ -77,10 +71,10 @@ def linear_tagger(content: Content, labels: list) -> tuple[Any, Callable | None]
         weights: tuple[np.ndarray, ...] = (content.array("coef", "fd", None, n),)
         n_rows = len(weights[0])
     else:
-        n_rows = len(content.array("coef.indptr", "ql", None)) - 1
-        weights = content.csr("coef", n_rows, n)
+        weights = content.csr("coef", n)
+        n_rows = len(weights[0]) - 1
     if "row" in content.arrays:
-        row = content.indices("row", "i", n_names, -1, n_rows)
+        row = content.indices("row", "i", n_names, least=-1, stop=n_rows)
     elif n_names > n_rows:
         raise ValueError(f"{n_names} attributes cannot have {n_rows} rows of weights")
     separator = content.setting("separator", str)

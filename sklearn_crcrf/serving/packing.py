@@ -41,12 +41,13 @@ def pack_rows(
         offset = indptr - np.repeat(base, 2**shift)[: len(indptr)]
         if offset.max() <= LARGEST_OFFSET:
             break
-    return {
-        f"{name}.base": base,
-        f"{name}.offset": offset.astype(np.uint16),
-        f"{name}.columns": columns,
-        f"{name}.data": data,
-    }
+    parts = (
+        ("base", base),
+        ("offset", offset.astype(np.uint16)),
+        ("columns", columns),
+        ("data", data),
+    )
+    return {f"{name}.{part}": array for part, array in parts}
 
 
 def packed_rows(content: Content, name: str, dtypes: str) -> dict:
@@ -66,10 +67,5 @@ def packed_rows(content: Content, name: str, dtypes: str) -> dict:
     )
     if shift is None or not rows_are_sound(base, offset, shift, len(columns)):
         raise ValueError(f"the arrays '{name}.base' and '{name}.offset' have values out of range")
-    return {
-        f"{name}.base": base,
-        f"{name}.offset": offset,
-        f"{name}.shift": shift,
-        f"{name}.columns": columns,
-        f"{name}.data": data,
-    }
+    parts = {"base": base, "offset": offset, "shift": shift, "columns": columns, "data": data}
+    return {f"{name}.{part}": value for part, value in parts.items()}

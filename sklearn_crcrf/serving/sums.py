@@ -1,6 +1,7 @@
 """Sums over all paths of one sequence, and the marginals of its labels."""
 
 from functools import cached_property
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -47,13 +48,6 @@ class ChainScores(NamedTuple):
     token_transitions: Edges
 
 
-class _Counts(NamedTuple):
-    transition: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
-    token_transitions: np.ndarray
-
-
 class PathSum:
     """The paths of one sequence of at least one token.
 
@@ -88,23 +82,14 @@ class PathSum:
         n_rows = max(n_tokens, lock_step.BLOCK_SIZE) + lock_step.SPARE_ROWS
         work = np.empty((n_rows, n_labels), dtype=state.dtype), alpha, np.empty((n_tokens, 2))
         log_z, marginals = np.empty(1), np.empty_like(state)
-        counts = _Counts(
-            np.empty((0, 0)),  # transitions are not counted
-            np.zeros(n_labels),
-            np.zeros(n_labels),
-            np.zeros(len(self._scores.token_transitions.score)),
+        counts = SimpleNamespace(
+            transition=np.empty((0, 0)),  # transitions are not counted
+            begin=np.zeros(n_labels),
+            end=np.zeros(n_labels),
+            token_transitions=np.zeros(len(self._scores.token_transitions.score)),
         )
-        lock_step.sum_backward(
-            potentials,
-            self._order,
-            state,
-            *work,
-            log_z,
-            np.ones(1),
-            False,
-            marginals,
-            BatchCounts(counts),
-        )
+        result = log_z, np.ones(1), False, marginals, BatchCounts(counts)
+        lock_step.sum_backward(potentials, self._order, state, *work, *result)
         if np.isnan(log_z[0]):
             return self._marginals_by_logarithms()
         return float(log_z[0]), marginals

@@ -59,16 +59,7 @@ class Tagger:
     (('D', 'N', 'V'), 0.79)
     """
 
-    __slots__ = (
-        "_by_marginals",
-        "_chain",
-        "_compiled",
-        "_content",
-        "_labels",
-        "_largest",
-        "_read",
-        "_runs",
-    )
+    __slots__ = ("_chain", "_compiled", "_content", "_in_one_call", "_largest", "_read", "_runs")
 
     def __init__(self, content: Content):
         content = content._replace(
@@ -87,19 +78,18 @@ class Tagger:
         for name, score in zip(("transition", "begin", "end"), largest, strict=True):
             if not score < np.inf:
                 raise ValueError(f"the {name} scores are not finite: weights are too large")
-        self._content, self._labels = content, labels
+        self._content = content
         columns = content.settings.get("training_columns")
-        is_known = isinstance(columns, list) and all(
-            c is None or isinstance(c, str) for c in columns
-        )
-        if columns is not None and not is_known:
+        if columns is not None and not (
+            isinstance(columns, list) and all(isinstance(c, str | None) for c in columns)
+        ):
             raise ValueError("the setting 'training_columns' is not valid")
         if not isinstance(content.settings.get("training_separator"), str | None):
             raise ValueError("the setting 'training_separator' is not valid")
-        self._by_marginals = content.setting("decoding", str) == "marginal"
         self._compiled, self._read = KINDS[kind](content, labels)
         self._runs = RunTables(content, n)
-        tables = (part for *_, score, unseen in self._runs.tables for part in (score, unseen))
+        self._in_one_call = content.setting("decoding", str) != "marginal" and not self.run_tables
+        tables = (part for *_, score, unseen in self.run_tables for part in (score, unseen))
         self._largest = max(0.0, *largest, *(part.max(initial=0.0) for part in tables))
 
     def __reduce__(self):
@@ -107,12 +97,12 @@ class Tagger:
         return Tagger, (Content(dict(self._content.settings), arrays),)
 
     def __repr__(self) -> str:
-        return f"<Tagger of {len(self._labels)} labels>"
+        return f"<Tagger of {len(self.labels)} labels>"
 
     @property
     def labels(self) -> tuple:
         """All labels, in the order of the columns of :meth:`probabilities`."""
-        return tuple(self._labels)
+        return tuple(self._content.settings["labels"])
 
     @property
     def training_columns(self) -> list[str | None] | None:
@@ -132,7 +122,7 @@ class Tagger:
     @property
     def decoding(self) -> str:
         """How labels are found: "viterbi" or "marginal"."""
-        return "marginal" if self._by_marginals else "viterbi"
+        return "marginal" if self._content.settings["decoding"] == "marginal" else "viterbi"
 
     def __call__(self, tokens: Iterable) -> list:
         """The labels of one sequence.
@@ -154,9 +144,10 @@ class Tagger:
         ValueError
             If a number is not finite, or no path is possible.
         """
-        if self._by_marginals or self._runs.tables:
-            return [self._labels[i] for i in self._path(tokens).tolist()]
-        return self._compiled(tokens if self._read is None else self._read(tokens))
+        if self._in_one_call:
+            return self._compiled(tokens if self._read is None else self._read(tokens))
+        labels = self._content.settings["labels"]
+        return [labels[i] for i in self._path(tokens).tolist()]
 
     def many(self, sequences: Iterable[Iterable]) -> list[list]:
         """The labels of many sequences, faster than one by one, and on several threads at once.
@@ -182,11 +173,9 @@ class Tagger:
         >>> tagger.many([["dogs"], ["the", "dogs"]])
         [['N'], ['D', 'N']]
         """
-        if self._by_marginals or self._runs.tables:
-            return [self(tokens) for tokens in sequences]
-        if self._read is not None:
-            sequences = map(self._read, sequences)
-        return self._compiled.many(list(sequences))
+        if self._in_one_call:
+            return self._compiled.many(self._inputs(sequences))
+        return [self(tokens) for tokens in sequences]
 
     def label_ids(self, sequences: Iterable[Iterable]) -> np.ndarray:
         """The numbers of the labels of :meth:`many`, in one array for all tokens.
@@ -199,12 +188,10 @@ class Tagger:
         -------
         int32 ndarray of shape (n_tokens,)
         """
-        if self._by_marginals or self._runs.tables:
+        if not self._in_one_call:
             return np.concatenate([np.empty(0, dtype=np.int32), *map(self._path, sequences)])
-        if self._read is not None:
-            sequences = map(self._read, sequences)
-        kept = list(sequences)
-        return self._compiled.paths(kept, np.empty(len(kept), dtype=np.int64))
+        inputs = self._inputs(sequences)
+        return self._compiled.paths(inputs, np.empty(len(inputs), dtype=np.int64))
 
     def probabilities(self, tokens: Iterable) -> np.ndarray:
         """Marginal probabilities of the labels of each token, as from ``predict_proba``.
@@ -221,7 +208,6 @@ class Tagger:
         if len(scores.state) == 0:
             return scores.state
         log_z, marginals = self._paths(scores).marginals
-        _check(log_z)
         self._check_size(log_z, scores)
         return marginals
 
@@ -239,7 +225,6 @@ class Tagger:
         log_z, _ = paths.marginals
         if np.isneginf(log_z):
             return 0.0
-        _check(log_z)
         self._check_size(log_z, scores)
         return float(np.exp(min(paths.best[0] - log_z, 0.0)))
 
@@ -267,9 +252,7 @@ class Tagger:
         -------
         ChainScores
         """
-        if self._read is not None:
-            sequences = map(self._read, sequences)
-        state, edges = self._compiled.scores_of(list(sequences))
+        state, edges = self._compiled.scores_of(self._inputs(sequences))
         edges = Edges.none(len(state)) if edges is None else Edges(*edges)
         return ChainScores(state, *self._chain, edges)
 
@@ -304,12 +287,17 @@ class Tagger:
         """What it consists of."""
         return self._content
 
+    def _inputs(self, sequences: Iterable[Iterable]) -> list:
+        """What the compiled tagger takes of each sequence."""
+        return list(sequences if self._read is None else map(self._read, sequences))
+
     def _paths(self, scores: ChainScores) -> PathSum | SequenceLattice:
         """The paths of a sequence of at least one token."""
-        return self._runs.lattice(scores) if self._runs.tables else PathSum(scores)
+        return self._runs.lattice(scores) if self.run_tables else PathSum(scores)
 
     def _check_size(self, log_z: float, scores: ChainScores) -> None:
         """Raise ValueError if scores are so large that rounding makes their probabilities wrong."""
+        _check(log_z)
         largest = max(self._largest, scores.state.max())
         if len(scores.token_transitions.score):
             largest = max(largest, scores.token_transitions.score.max())
@@ -319,7 +307,7 @@ class Tagger:
 
     def _path(self, tokens: Iterable) -> np.ndarray:
         """The numbers of the labels of one sequence, if they are not found by one compiled call."""
-        if self._by_marginals:
+        if self.decoding == "marginal":
             return self.probabilities(tokens).argmax(axis=1).astype(np.int32)
         scores = self.scores(tokens)
         if len(scores.state) == 0:

@@ -26,7 +26,7 @@ def attach(package: str, file: str) -> Faces:
     >>> import sklearn_crcrf
     >>> _, _, names = attach("sklearn_crcrf", sklearn_crcrf.__file__)
     >>> names[:3]
-    ['ArowCRF', 'AssociativeMarkovNetwork', 'BoostedCRF']
+    ['CRF', 'HMM', 'MEMM']
     """
     lines = Path(file).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
     imports = [line.split() for line in lines if line.startswith("from .")]
@@ -47,4 +47,5 @@ def attach(package: str, file: str) -> Faces:
                     raise
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *homes}), sorted(homes)
+    names = sorted(homes, key=lambda name: (not name.isupper(), name))
+    return get, lambda: sorted({*vars(sys.modules[package]), *names}), names

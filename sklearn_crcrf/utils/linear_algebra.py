@@ -24,7 +24,5 @@ def in_one_thread() -> AbstractContextManager:
     return _libraries().limit(limits=1, user_api="blas")
 
 
-@cache
-def _libraries() -> ThreadpoolController:
-    # The search takes milliseconds, in which Python does not notice Ctrl-C.
-    return ThreadpoolController()
+# The search takes milliseconds, in which Python does not notice Ctrl-C.
+_libraries = cache(ThreadpoolController)

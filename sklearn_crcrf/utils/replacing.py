@@ -13,6 +13,7 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import IO, NamedTuple
 
 # Errors of systems that cannot open files without a name, or cannot sync folders.
@@ -47,12 +48,9 @@ class Place(NamedTuple):
 
     def new_name(self) -> str:
         """A temporary path for a new file in the same folder."""
-        return os.path.join(self.folder, f".{self._stem}.{secrets.token_hex(8)}.part")
-
-    @property
-    def _stem(self) -> str:
-        """The name, cut to leave room for a suffix; file systems count bytes."""
-        return os.fsdecode(os.fsencode(self.name)[:LONGEST_STEM])
+        # Cut to leave room for a suffix; file systems count bytes.
+        stem = os.fsdecode(os.fsencode(self.name)[:LONGEST_STEM])
+        return os.path.join(self.folder, f".{stem}.{secrets.token_hex(8)}.part")
 
 
 @contextmanager
@@ -134,7 +132,7 @@ def _open(place: Place, cleaning: ExitStack) -> tuple[int, str | None]:
         return fd, None
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     name = place.new_name()
-    cleaning.callback(_remove, name)
+    cleaning.callback(Path(name).unlink, missing_ok=True)
     return os.open(name, flags, place.mode), name
 
 
@@ -153,7 +151,7 @@ def _open_unnamed(place: Place) -> int | None:
 def _give_name(fd: int, place: Place, cleaning: ExitStack) -> str:
     """Give a temporary name to a file without one; cleaning removes the name."""
     name = place.new_name()
-    cleaning.callback(_remove, name)
+    cleaning.callback(Path(name).unlink, missing_ok=True)
     # The path is absolute, so src_dir_fd is ignored; but with it Python follows the link.
     os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd)
     return name
@@ -167,11 +165,6 @@ def _finish(file: IO[bytes], place: Place) -> None:
             os.fchown(file.fileno(), place.replaced.st_uid, place.replaced.st_gid)
         os.fchmod(file.fileno(), place.mode)
     os.fsync(file.fileno())
-
-
-def _remove(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.remove(path)
 
 
 def sync_folder(folder: str) -> None:

@@ -55,7 +55,8 @@ class Array(NamedTuple):
         value = self.value
         if not isinstance(value, np.ndarray):
             return f"must be an array, but is a {type(value).__name__}"
-        if value.dtype.kind not in self.kind or not value.dtype.isnative or self._is_unusual():
+        is_usual = self.kind != "f" or value.dtype.itemsize in (4, 8)  # as kernels take floats
+        if value.dtype.kind not in self.kind or not value.dtype.isnative or not is_usual:
             return f"must hold {KINDS[self.kind]}, but is of type {value.dtype}"
         if value.shape != self.shape:
             return f"has the shape {value.shape}, but must have {self.shape}"
@@ -65,18 +66,9 @@ class Array(NamedTuple):
         low, high = value.min().item(), value.max().item()
         if self.least <= low and high <= self.most:
             return None
-        return f"has values from {low} to {high}, but they must be {self._range()}"
-
-    def _is_unusual(self) -> bool:
-        """Whether these are floats of a precision that no kernel takes."""
-        return self.kind == "f" and self.value.dtype.itemsize not in (4, 8)
-
-    def _range(self) -> str:
-        if (self.least, self.most) == (-LARGEST, LARGEST):
-            return "finite"
-        if (self.least, self.most) == (-np.inf, LARGEST):
-            return "finite or -inf"
-        return f"from {self.least} to {self.most}"
+        names = {(-LARGEST, LARGEST): "finite", (-np.inf, LARGEST): "finite or -inf"}
+        wanted = names.get((self.least, self.most), f"from {self.least} to {self.most}")
+        return f"has values from {low} to {high}, but they must be {wanted}"
 
 
 class Fact(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...data.layout import check_one_per_token
-from ...data.missing import endless_hash, unhashable
+from ...data.missing import unhashable
 from ...data.ragged import SequenceArray, token_name
-from ...data.vocabulary import InvalidTokenError, Vocabulary
 from ...utils.names import check_several, shown
+from ..encoding import number_values, sorted_places
 
 
 def label_sequences(y: Any, name: str) -> SequenceArray:
@@ -62,20 +62,6 @@ def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     if values.dtype.kind in "biu":
         numbers, codes = np.unique(values, return_inverse=True)
         return numbers.tolist(), codes
-    items = values.tolist()
-    vocabulary = Vocabulary()
-    try:
-        ids, different = vocabulary.add(items), vocabulary.symbols
-    except InvalidTokenError:
-        if endless_hash(values) is not None:
-            raise TypeError("a tuple is nested too deeply to be hashed") from None
-        # Hashing beats the sorting of np.unique several times on arrays of Python objects.
-        ids, different = None, list(dict.fromkeys(items))
-    try:
-        distinct = sorted(different)
-    except TypeError:
-        distinct = sorted(different, key=lambda v: (type(v).__name__, repr(v)))
-    code = {value: i for i, value in enumerate(distinct)}.__getitem__
-    if ids is None:
-        return distinct, np.fromiter(map(code, items), np.int64, len(items))
-    return distinct, np.fromiter(map(code, different), np.int64, len(different))[ids]
+    different, ids = number_values(values)
+    order = sorted_places(different)
+    return [different[i] for i in order], np.argsort(order)[ids]
