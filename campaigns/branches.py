@@ -22,7 +22,7 @@ NAMES = "conll", "dumps", "templates", "models", "taggers", "crfsuite", "folders
 NAMES += "transformers", "metrics"
 CHECKS = "utils/soundness", "utils/unpacking", "model_files/", "serving/content"
 CHECKS += "serving/files", "crfsuite/binary_model", "crfsuite/quarks", "out_of_core/corpus_folder"
-CHECKS += "datasets/_conll_reader", "data/"
+CHECKS += "datasets/_readers", "data/"
 # Branches of what Cython adds: errors of memory, counts of references.
 OWN = re.compile(r"(__pyx_fuse_\w+?)?__pyx_p?f_13sklearn_crcrf")
 ADDED = re.compile(r"likely\(|__Pyx|__PYX|CYTHON|Py_")

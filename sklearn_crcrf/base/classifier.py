@@ -18,9 +18,8 @@ from ..data.layout import Rows, Sequences
 from ..data.missing import unusual_types
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
-from ..labels.completing import completed
 from ..labels.encoding import as_label_array
-from ..labels.partial import encode_allowed
+from ..labels.partial import completed, encode_allowed
 from ..labels.segments.segments import spell_segments
 from ..structures import Scores, Structure, structure_of
 from ..training import FittedState

@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.utils import Bunch
 
-from ._conll_reader import read_conll
 from ._fetch import CorpusSource, find_part
+from ._readers import read_conll
 from ._sources import BROWN, CONLL2000, CONLL2002
 
 

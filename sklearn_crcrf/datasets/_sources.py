@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ._conll_reader import read_conll
 from ._fetch import CorpusSource, Part
+from ._readers import read_conll
 
 
 def _parse_columns(text: str) -> tuple[list, list | None]:

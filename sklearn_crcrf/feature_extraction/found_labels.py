@@ -263,16 +263,13 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
         return Found(labels, second, confidence)
 
     def _with_found(self, symbols: SequenceArray, found: Found) -> SequenceArray:
-        added = found_table(found, self._text(symbols), self.classes_, self._has_probabilities)
-        return symbols.with_data(join_columns([self._observed(symbols).data, added]))
-
-    def _text(self, symbols: SequenceArray) -> Text:
-        """The words, and the documents that they are in."""
         observed = self._observed(symbols).data
         column = self._place_of_column(observed, symbols.lengths)
         words = observed.codes[:, column].astype(np.int64) + 1
         marks = observed.categories[column] == self.marker
-        return Text(words, self._documents(symbols, words, marks), symbols.offsets)
+        text = Text(words, self._documents(symbols, words, marks), symbols.offsets)
+        added = found_table(found, text, self.classes_, self._has_probabilities)
+        return symbols.with_data(join_columns([observed, added]))
 
     def _documents(
         self, symbols: SequenceArray, words: np.ndarray, marks: np.ndarray

@@ -69,10 +69,9 @@ class Syntax(NamedTuple):
     ----------
     kinds, commands : str
         The allowed letters.
-    any_case : bool
-        Whether upper case is allowed too; in a command it converts the result to lower case.
-    has_absolute : bool
-        Whether there are offsets that count from the ends of a sequence.
+    has_more : bool
+        Whether upper case is allowed too, which in a command converts the result to lower case,
+        and offsets that count from the ends of a sequence.
     comment : str
         A regular expression for comments.
     outside : callable
@@ -81,23 +80,18 @@ class Syntax(NamedTuple):
 
     kinds: str
     commands: str
-    any_case: bool
-    has_absolute: bool
+    has_more: bool
     comment: str
     outside: Callable[[int], str]
 
 
-def _crfpp_boundary(distance: int) -> str:
-    return f"_B{distance:+d}"
-
-
-def _wapiti_boundary(distance: int) -> str:
+def _outside_in_wapiti(distance: int) -> str:
     return f"_x{distance:+d}" if abs(distance) < 5 else f"_x{'+' if distance > 0 else '-'}#"
 
 
 SYNTAXES = {
-    "crf++": Syntax("UB", "x", False, False, r"^\s*#.*", _crfpp_boundary),
-    "wapiti": Syntax("ub*", "xtm", True, True, r"#.*", _wapiti_boundary),
+    "crf++": Syntax("UB", "x", False, r"^\s*#.*", "_B{:+d}".format),
+    "wapiti": Syntax("ub*", "xtm", True, r"#.*", _outside_in_wapiti),
 }
 
 
@@ -168,8 +162,8 @@ class _Line:
 
 def _parse_line(line: _Line, rules: Syntax) -> tuple[str, str, tuple[str | Macro, ...]]:
     """The kind of a template, its identifier, and its parts."""
-    kind = _read_letter(line, rules.kinds, rules.any_case)
-    if rules.any_case:
+    kind = _read_letter(line, rules.kinds, rules.has_more)
+    if rules.has_more:
         kind = kind.lower()
     identifier = kind + (line.skip("[^%]+") or "")
     parts: list[str | Macro] = []
@@ -186,9 +180,9 @@ def _read_letter(line: _Line, letters: str, any_case: bool) -> str:
 def _parse_macro(line: _Line, rules: Syntax) -> Macro:
     where = line.where(line.at)
     line.read("%", "%")
-    command = _read_letter(line, rules.commands, rules.any_case)
+    command = _read_letter(line, rules.commands, rules.has_more)
     line.read(r"\[", "[")
-    absolute = rules.has_absolute and line.skip("@") is not None
+    absolute = rules.has_more and line.skip("@") is not None
     offset = int(line.read(r"\s*[+-]?[0-9]{1,9}", "an offset"))
     line.read(r"\s*,", "a comma")
     column = int(line.read(r"\s*[0-9]{1,9}", "the number of a column"))

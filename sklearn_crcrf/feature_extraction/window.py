@@ -1,5 +1,6 @@
 """Neighbouring symbols, alone and joined."""
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,8 +15,10 @@ from ..utils.names import check_several, shown
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
 from .presets import TEMPLATES, preset_templates
-from .window_templates import Places, parse_places, places_name
 from .word_column import HasWordColumn
+
+Places = tuple[tuple[str, int], ...]
+"""Columns, and offsets from the token."""
 
 
 class Window(HasWordColumn, SymbolTransformer):
@@ -151,3 +154,58 @@ def _expand(templates: str | Sequence, names: tuple[str, ...], token: str | None
                 )
             expanded += [tuple((name, int(o)) for o in offsets) for name in names]
     return expanded
+
+
+def parse_places(template: str, names: Sequence[str], parameter: str) -> Places:
+    """Read a template.
+
+    Parameters
+    ----------
+    template : str
+        Parts like ``"word[-1]"``, joined by ``"|"``.
+    names : sequence of str
+        The names of the columns.
+    parameter : str
+        Name of the parameter in error messages.
+
+    Returns
+    -------
+    tuple of (column, offset)
+
+    Raises
+    ------
+    ValueError
+        If the template is made of other parts, or names a column that is not there.
+
+    Examples
+    --------
+    >>> parse_places("word[-1]|tag[0]", ["word", "tag"], "templates")
+    (('word', -1), ('tag', 0))
+    """
+    places = []
+    for part in re.split(r"(?<=\])\|", template):
+        match = re.fullmatch(r"(.+)\[([+-]?\d+)\]", part, re.DOTALL)
+        if match is None:
+            raise ValueError(
+                f"{parameter}: {template!r} must be made of parts like 'word[-1]', joined by '|'"
+            )
+        if match[1] not in names:
+            raise ValueError(
+                f"{parameter}: {template!r} needs a column {match[1]!r}, "
+                f"but the columns of X are {[*names]}"
+            )
+        places.append((match[1], int(match[2])))
+    return tuple(places)
+
+
+def places_name(places: Sequence[tuple[str, int]]) -> str:
+    """The template that names these places.
+
+    Examples
+    --------
+    >>> places_name([("word", -1), ("tag", 0), ("tag", 1)])
+    'word[-1]|tag[0]|tag[+1]'
+    """
+    return "|".join(
+        f"{column}[{offset:+d}]" if offset else f"{column}[0]" for column, offset in places
+    )

@@ -8,7 +8,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data.missing import unusual_types
 from ..data.ragged import SequenceArray
-from ..labels.completing import completed
+from ..labels.partial import completed
 from ..labels.segments.label_sequences import is_nested, label_sequences, naming_unhashable
 from ..utils.names import check_several
 from ..utils.real_numbers import real_numbers

@@ -10,8 +10,7 @@ from .._kernels.text import tagging
 from .._kernels.text.tokens import CountedScores, edges_are_sound
 from ..utils.spelling import marked, spelling_feature
 from .columns import Columns, reader_of
-from .content import Content
-from .packing import packed_rows
+from .content import Content, packed_rows
 
 FEATURES = (
     *(f"suffix{k}" for k in range(1, 6)),

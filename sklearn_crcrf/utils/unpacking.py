@@ -35,8 +35,8 @@ class Budget:
         self._left -= n_bytes
         if self._left < 0:
             raise TooLargeError(
-                f"it unpacks to more than max_bytes={self._max_bytes}; if you trust its source, "
-                "give a larger limit, or None for no limit"
+                f"it unpacks to more than max_bytes={self._max_bytes} bytes; if you trust its "
+                "source, give a larger limit, or None for no limit"
             )
 
 
@@ -48,9 +48,9 @@ def memory_of_json(text: bytes | bytearray) -> int:
 
 def check_max_bytes(max_bytes: int | None) -> None:
     """Raise ValueError or TypeError unless it is a number of bytes, or None for no limit."""
-    if max_bytes is not None and not isinstance(max_bytes, Integral):
+    if not isinstance(max_bytes, Integral | None):
         raise TypeError(f"max_bytes must be an int or None, got {max_bytes!r}")
-    if max_bytes is not None and int(max_bytes) < 0:
+    if max_bytes is not None and max_bytes < 0:
         raise ValueError(f"max_bytes must not be negative, got {max_bytes}")
 
 
@@ -114,8 +114,8 @@ def read_limited(file: Any, max_bytes: int | None) -> Any:
     except UnicodeDecodeError as error:
         raise cannot_be_decoded(error, _n_lines(pieces)) from error
     data = pieces[0][:0].join(pieces)
-    if len(data) > most or (max_bytes is not None and len(data) > max_bytes and not _packed(data)):
-        raise _too_large(max_bytes)
+    if len(data) > most or not _packed(data):
+        Budget(max_bytes).take(len(data))
     return data
 
 
@@ -158,13 +158,6 @@ def cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
     return ValueError(f"line {line} cannot be decoded as {error.encoding}: {error.reason}")
 
 
-def _too_large(max_bytes: int | None) -> ValueError:
-    return ValueError(
-        f"there are more than max_bytes={max_bytes} bytes; give a larger number, or None, "
-        "if you trust the file"
-    )
-
-
 def unpack(data: bytes, max_bytes: int | None, encoding: str = "utf-8") -> bytes:
     """Unpack gzip-compressed data; other data are returned as they are.
 
@@ -188,13 +181,12 @@ def unpack(data: bytes, max_bytes: int | None, encoding: str = "utf-8") -> bytes
     """
     if not _packed(data):
         return data
-    unpacked, most = bytearray(), inf if max_bytes is None else max_bytes
+    unpacked, budget = bytearray(), Budget(max_bytes)
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             while piece := file.read1(BLOCK):
                 unpacked += piece
-                if len(unpacked) > most:
-                    raise _too_large(max_bytes)
+                budget.take(len(piece))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         n_lines = unpacked.decode(encoding, errors="replace").count("\n")
         raise _damaged(n_lines + 1, error) from error

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sklearn_crcrf.datasets import make_addresses, make_label_bias
-from sklearn_crcrf.datasets._addresses import _grammar
+from sklearn_crcrf.datasets._generators import _grammar
 
 GENERATORS = [make_label_bias, make_addresses]
 

@@ -6,7 +6,7 @@ import pytest
 from cases import for_each
 
 from sklearn_crcrf import SequenceArray
-from sklearn_crcrf.labels.completing import completed
+from sklearn_crcrf.labels.partial import completed
 
 
 def sequences(*labels):

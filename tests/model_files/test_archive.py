@@ -77,7 +77,7 @@ def test_bombs_are_not_unpacked(limit):
     data = bomb()
     assert len(data) < MB
     assert most_memory(lambda: checked_archive(data, limit)) < 2 * MB
-    with pytest.raises(TooLargeError, match=f"more than max_bytes={limit};"):
+    with pytest.raises(TooLargeError, match=f"more than max_bytes={limit} bytes;"):
         checked_archive(data, limit)
 
 

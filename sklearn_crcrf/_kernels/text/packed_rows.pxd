@@ -1,4 +1,4 @@
-"""Rows of a sparse matrix of weights, in narrow types; serving/packing.py packs them."""
+"""Rows of a sparse matrix of weights, in narrow types; serving/content.py packs them."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...data.ragged import object_array
-from ...labels.completing import completed
+from ...labels.partial import completed
 from ...labels.segments.label_sequences import label_sequences
 from ...metrics.flatten import check_same_layout
 from ...metrics.probabilities import as_probabilities, check_probabilities

@@ -6,7 +6,7 @@ and whether tokens are words alone or have other columns.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...feature_extraction.window_templates import places_name
+from ...feature_extraction.window import places_name
 
 __all__ = ["default_exponents", "graph_exponents", "uniform_exponents"]
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...counts import Template
-from ...feature_extraction.window_templates import parse_places, places_name
+from ...feature_extraction.window import parse_places, places_name
 from ...utils.names import check_several
 from .default_exponents import default_exponents, graph_exponents, uniform_exponents
 

@@ -11,9 +11,8 @@ from ...counts.rows import KeyIndex
 from ...counts.tabulator import MOST_KEYS
 from ...data.csr import csr_arrays
 from ...serving import Tagger
-from ...serving.content import Content, string_arrays
+from ...serving.content import Content, pack_rows, string_arrays
 from ...serving.counted import FEATURES
-from ...serving.packing import pack_rows
 from ...utils.spelling import SIMPLE
 from .model import word_kinds_of
 from .product_spelling import ProductSpelling

@@ -37,10 +37,10 @@ class _BoundImplication(BoundConstraint):
     def inequalities(self) -> Inequalities:
         """With a variable u_g of each group: z_t(if_any) <= u_g <= sum_t z_t(then_any)."""
         token, (n_members, n_groups) = self.groups.token, self.groups.membership.shape
-        of_members = np.arange(n_members), token, self.if_any, (n_members, self.n_tokens)
-        of_groups = self.groups.group, token, -1.0 * self.then_any, (n_groups, self.n_tokens)
+        shape = n_members + n_groups, self.n_tokens
         return Inequalities(
-            sp.vstack([label_sums(*of_members), label_sums(*of_groups)], format="csr"),
+            label_sums(np.arange(n_members), token, 1.0 * self.if_any, shape)
+            - label_sums(n_members + self.groups.group, token, 1.0 * self.then_any, shape),
             sp.vstack([-self.groups.membership, sp.eye_array(n_groups)], format="csr"),
             np.zeros(n_members + n_groups),
         )

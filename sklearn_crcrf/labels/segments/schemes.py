@@ -75,17 +75,6 @@ SCHEMES = {
 ONE_TO_ONE = ("IOB2", "IOBES", "BIOES", "BILOU", "BMES")
 """The schemes in which each segmentation is spelled by one labelling, and no other."""
 
-# The letters of schemes, which others write in many orders.
-_LETTERS = [
-    ("BIO", "IOB2"),
-    ("BIOES", "IOBES"),
-    ("BILOU", "BILOU"),
-    ("BMES", "BMES"),
-    ("BMESO", "BMES"),
-    ("BMEWO", "BMES"),
-    ("IO", "IO"),
-]
-
 # The schemes that labels show by themselves, the most common first.
 _DETECTABLE = ("IOB2", "IOBES", "BILOU", "BMES")
 
@@ -272,6 +261,5 @@ def _scheme_of_letters(name: str) -> str | None:
     letters = name.upper().rstrip("12")
     if sorted(letters) == sorted("IOB") and name.endswith("1"):
         return "IOB1"
-    return next(
-        (scheme for written, scheme in _LETTERS if sorted(written) == sorted(letters)), None
-    )
+    meant = {*letters.replace("W", "S"), "O"} if len({*letters}) == len(letters) else set()
+    return next((s for s in (*_DETECTABLE, "IO") if {*SCHEMES[s].written, "O"} == meant), None)

@@ -15,8 +15,7 @@ from scipy.optimize import linprog
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.data.layout import Lists, Ragged, Rows
 from sklearn_crcrf.labels import AtLeast, AtMost, Exactly, Implies, Linear, SameLabel
-from sklearn_crcrf.labels.constraints.global_constraint import Samples
-from sklearn_crcrf.labels.constraints.groups import Groups, group_ids
+from sklearn_crcrf.labels.constraints.global_constraint import Groups, Samples, group_ids
 
 CLASSES = np.array(["A", "B", "C"])
 
