@@ -13,25 +13,30 @@ from .layout import Ragged
 from .ragged import SequenceArray, join_sequences, locate, object_array
 from .sequences import as_sequences
 
+# Nodes, and the edges of each sample.
+Graphs = tuple[SequenceArray, Edges]
+
 _DIRECTIONS = np.array(["left", "right"], dtype=object)
 _ORIENTATIONS = np.array(["horizontal", "vertical"], dtype=object)
 
 
-def samples_of(X: Any) -> SequenceArray:
-    """The tokens of all samples."""
+def _samples(X: Any) -> SequenceArray:
+    """Read the tokens of all samples."""
     if getattr(X, "ndim", 1) > 1 and not isinstance(X, SequenceArray):
         raise _not_listed(X, "X")
     return join_sequences(X, "X")
 
 
-def edges_of_parents(nodes: SequenceArray, parents: Any, edge_type: Any) -> Edges:
-    """The edges of forests from the positions of parents; -1 stands for none."""
+def from_parents(X: Any, parents: Any, edge_type: Any) -> Graphs:
+    """Find the edges of forests from the positions of parents; -1 stands for none."""
+    nodes = _samples(X)
     values = Ragged(nodes.offsets).flat(parents, "parents")
-    return _forest_edges(nodes, _whole_numbers(values, "parents"), edge_type, "parents", root=-1)
+    numbers = _whole_numbers(values, "parents")
+    return nodes, _forest_edges(nodes, numbers, edge_type, "parents", root=-1)
 
 
-def edges_of_heads(X: Any, head: str, edge_type: Any) -> tuple[SequenceArray, Edges]:
-    """The tokens without their heads, and the edges from heads to dependents."""
+def from_heads(X: Any, head: str, edge_type: Any) -> Graphs:
+    """Find the tokens without their heads, and the edges from heads to dependents."""
     if isinstance(X, list | tuple) and X and all(hasattr(sample, "iloc") for sample in X):
         import pandas as pd
 
@@ -40,14 +45,15 @@ def edges_of_heads(X: Any, head: str, edge_type: Any) -> tuple[SequenceArray, Ed
     return nodes, _forest_edges(nodes, _whole_numbers(heads, head), edge_type, head, root=0)
 
 
-def edges_of_lists(nodes: SequenceArray, edges: Any, edge_data: Any) -> Edges:
-    """The edges from pairs, and the types or attributes, of each sample."""
+def from_edges(X: Any, edges: Any, edge_data: Any = None) -> Graphs:
+    """Find the edges from pairs, and the types or attributes, of each sample."""
+    nodes = _samples(X)
     if not isinstance(edges, SequenceArray):
         lists = _listed(edges, "edges")
         edges = SequenceArray.from_sequences([_pairs(pairs, i) for i, pairs in enumerate(lists)])
     _check_count(nodes, len(edges), "edges")
     if edge_data is None:
-        return Edges(edges.data, edges.offsets)
+        return nodes, Edges(edges.data, edges.offsets)
     edge_data = join_sequences(edge_data, "edge_data")
     _check_count(nodes, len(edge_data), "edge_data")
     differ = np.flatnonzero(edges.lengths != edge_data.lengths)
@@ -56,11 +62,12 @@ def edges_of_lists(nodes: SequenceArray, edges: Any, edge_data: Any) -> Edges:
         raise ValueError(
             f"sample {i} has {edges.lengths[i]} edges, but {edge_data.lengths[i]} in edge_data"
         )
-    return Edges(edges.data, edges.offsets, edge_data.data)
+    return nodes, Edges(edges.data, edges.offsets, edge_data.data)
 
 
-def edges_of_matrices(nodes: SequenceArray, matrices: Iterable[Any]) -> Edges:
-    """The edges from adjacency matrices; each edge of a symmetric matrix is there once."""
+def from_adjacency(X: Any, matrices: Iterable[Any]) -> Graphs:
+    """Find the edges from matrices; each edge of a symmetric matrix is there once."""
+    nodes = _samples(X)
     matrices = _listed(matrices, "matrices")
     _check_count(nodes, len(matrices), "matrices")
     lengths = nodes.lengths
@@ -69,7 +76,7 @@ def edges_of_matrices(nodes: SequenceArray, matrices: Iterable[Any]) -> Edges:
         for i, (matrix, n) in enumerate(zip(matrices, lengths.tolist(), strict=True))
     ]
     if not entries:
-        return Edges(np.empty((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64))
+        return from_edges(nodes, [])
     rows, columns, values = map(np.concatenate, zip(*entries, strict=True))
     sample = np.repeat(np.arange(len(nodes)), [len(found) for found, _, _ in entries])
     starts, n_tokens = nodes.offsets[sample], nodes.offsets[-1]
@@ -86,13 +93,11 @@ def edges_of_matrices(nodes: SequenceArray, matrices: Iterable[Any]) -> Edges:
     kept = np.flatnonzero((rows <= columns) | ~is_symmetric[sample])
     offsets = np.searchsorted(sample[kept], np.arange(len(nodes) + 1))
     data = values[kept, np.newaxis] if (values != 1).any() else None
-    return Edges(np.column_stack([rows[kept], columns[kept]]), offsets, data)
+    return nodes, Edges(np.column_stack([rows[kept], columns[kept]]), offsets, data)
 
 
-def read_networkx(
-    graphs: Iterable[Any], attribute: Any, edge_attribute: Any
-) -> tuple[SequenceArray, Edges]:
-    """The nodes and edges of graphs of NetworkX."""
+def from_networkx(graphs: Iterable[Any], attribute: Any, edge_attribute: Any) -> Graphs:
+    """Find the nodes and edges of graphs of NetworkX."""
     graphs, edges = _listed(graphs, "graphs"), []
     for i, graph in enumerate(graphs):
         if not hasattr(graph, "nodes"):
@@ -100,16 +105,15 @@ def read_networkx(
         number = {node: k for k, node in enumerate(graph.nodes)}
         edges.append([(number[a], number[b]) for a, b in graph.edges()])
     tokens = _attributes([graph.nodes.items() for graph in graphs], attribute, "node")
-    nodes = samples_of(_with_rows(tokens, (Number, list, np.ndarray), "nodes"))
+    nodes = _with_rows(tokens, (Number, list, np.ndarray), "nodes")
     if edge_attribute is None:
-        return nodes, edges_of_lists(nodes, edges, None)
+        return from_edges(nodes, edges)
     edge_data = _attributes([graph.edges.items() for graph in graphs], edge_attribute, "edge")
-    edge_data = _with_rows(edge_data, (float, list, np.ndarray), "edges")
-    return nodes, edges_of_lists(nodes, edges, edge_data)
+    return from_edges(nodes, edges, _with_rows(edge_data, (float, list, np.ndarray), "edges"))
 
 
-def read_grids(images: Iterable[Any]) -> tuple[SequenceArray, Edges]:
-    """The pixels of images, and the edges between neighbours."""
+def from_grid(images: Iterable[Any]) -> Graphs:
+    """Find the pixels of images, and the edges between neighbours."""
     pixels, edges, types = [], [], []
     for i, image in enumerate(_listed(images, "images")):
         try:
@@ -130,8 +134,7 @@ def read_grids(images: Iterable[Any]) -> tuple[SequenceArray, Edges]:
         down = np.stack([numbers[:-1], numbers[1:]], axis=-1).reshape(-1, 2)
         edges.append(np.concatenate([across, down]))
         types.append(np.repeat(_ORIENTATIONS, [len(across), len(down)]))
-    nodes = join_sequences(pixels, "images")
-    return nodes, edges_of_lists(nodes, edges, types)
+    return from_edges(join_sequences(pixels, "images"), edges, types)
 
 
 def _forest_edges(
@@ -166,7 +169,7 @@ def _split_frame(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
 
 def _split_dicts(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
     """The tokens without the key of the head, and the heads."""
-    nodes = samples_of(X)
+    nodes = _samples(X)
     tokens: list[Any] = nodes.data.tolist() if isinstance(nodes.data, np.ndarray) else [None]
     for i, token in enumerate(tokens):
         if not isinstance(token, Mapping) or head not in token:

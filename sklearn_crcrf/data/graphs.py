@@ -6,15 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .edge_inputs import (
-    edges_of_heads,
-    edges_of_lists,
-    edges_of_matrices,
-    edges_of_parents,
-    read_grids,
-    read_networkx,
-    samples_of,
-)
+from . import edge_inputs
 from .edges import Edges, checked_edges, forest_parents, token_edges
 from .ragged import SequenceArray, join_rows, same_rows
 
@@ -117,8 +109,7 @@ class GraphArray(SequenceArray):
         >>> trees.edges.tolist(), trees.edge_data.tolist()
         ([[1, 0], [1, 2]], ['right', 'left'])
         """
-        nodes = samples_of(X)
-        return cls(nodes.data, nodes.offsets, *edges_of_parents(nodes, parents, edge_type))
+        return cls._of_edges(*edge_inputs.from_parents(X, parents, edge_type))
 
     @classmethod
     def from_heads(cls, X: Any, head: str = "head", edge_type: Any = None) -> "GraphArray":
@@ -174,8 +165,7 @@ class GraphArray(SequenceArray):
         >>> trees.parents.tolist(), y.tolist()
         ([1, -1], [['nsubj', 'root']])
         """
-        nodes, edges = edges_of_heads(X, head, edge_type)
-        return cls(nodes.data, nodes.offsets, *edges)
+        return cls._of_edges(*edge_inputs.from_heads(X, head, edge_type))
 
     @classmethod
     def from_edges(cls, X: Any, edges: Any, edge_data: Any = None) -> "GraphArray":
@@ -206,8 +196,7 @@ class GraphArray(SequenceArray):
         >>> graph.n_edges, graph.is_forest
         (3, False)
         """
-        nodes = samples_of(X)
-        return cls(nodes.data, nodes.offsets, *edges_of_lists(nodes, edges, edge_data))
+        return cls._of_edges(*edge_inputs.from_edges(X, edges, edge_data))
 
     @classmethod
     def from_adjacency(cls, X: Any, matrices: Iterable[Any]) -> "GraphArray":
@@ -242,8 +231,7 @@ class GraphArray(SequenceArray):
         >>> GraphArray.from_adjacency([["a", "b", "c"]], [matrix]).edges.tolist()
         [[0, 1], [0, 2]]
         """
-        nodes = samples_of(X)
-        return cls(nodes.data, nodes.offsets, *edges_of_matrices(nodes, matrices))
+        return cls._of_edges(*edge_inputs.from_adjacency(X, matrices))
 
     @classmethod
     def from_networkx(
@@ -282,8 +270,7 @@ class GraphArray(SequenceArray):
         >>> trees.data.tolist(), trees.edges.tolist()
         (['chase', 'Dogs', 'cats'], [[0, 1], [0, 2]])
         """
-        nodes, edges = read_networkx(graphs, attribute, edge_attribute)
-        return cls(nodes.data, nodes.offsets, *edges)
+        return cls._of_edges(*edge_inputs.from_networkx(graphs, attribute, edge_attribute))
 
     @classmethod
     def from_grid(cls, images: Iterable[Any]) -> "GraphArray":
@@ -317,8 +304,7 @@ class GraphArray(SequenceArray):
         0 2 vertical
         1 3 vertical
         """
-        nodes, edges = read_grids(images)
-        return cls(nodes.data, nodes.offsets, *edges)
+        return cls._of_edges(*edge_inputs.from_grid(images))
 
     @classmethod
     def from_lengths(cls, data: Any, lengths: Any) -> "GraphArray":
@@ -331,6 +317,11 @@ class GraphArray(SequenceArray):
         """As :meth:`SequenceArray.from_sequences`; the graphs have no edges."""
         nodes = SequenceArray.from_sequences(sequences)
         return cls.from_edges(nodes, [[]] * len(nodes))
+
+    @classmethod
+    def _of_edges(cls, nodes: SequenceArray, edges: Edges) -> "GraphArray":
+        """Make graphs of edges that are not checked yet."""
+        return cls(nodes.data, nodes.offsets, *edges)
 
     @property
     def n_edges(self) -> int:

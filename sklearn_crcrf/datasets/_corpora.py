@@ -187,15 +187,9 @@ def fetch_brown(
 
 
 def _fetch(
-    corpus: CorpusSource,
-    subset: str,
-    return_X_y: bool,
-    data_home: Any,
-    download_if_missing: bool,
-    n_retries: int,
-    delay: float,
+    corpus: CorpusSource, subset: str, return_X_y: bool, *options: Any
 ) -> Bunch | tuple[list, list]:
-    """Read some parts of a corpus, which are downloaded if they are missing."""
+    """Read some parts of a corpus, with the options of :func:`find_part`."""
     choices = list(dict.fromkeys([*corpus.parts, "all"]))
     if subset not in choices:
         raise ValueError(f"subset must be one of {choices}, got {subset!r}")
@@ -204,9 +198,7 @@ def _fetch(
     filenames = []
     for name, part in corpus.parts.items():
         if subset in (name, "all"):
-            text, path = find_part(
-                corpus, part, data_home, download_if_missing, n_retries=n_retries, delay=delay
-            )
+            text, path = find_part(corpus, part, *options)
             X_part, y_part = read_conll(io.StringIO(text), corpus.columns, sep="\t")
             X += X_part
             y += y_part or []

@@ -43,7 +43,12 @@ class CorpusSource:
 
 
 def find_part(
-    corpus: CorpusSource, part: Part, data_home: Any, download_if_missing: bool, **retries: Any
+    corpus: CorpusSource,
+    part: Part,
+    data_home: Any,
+    download_if_missing: bool,
+    n_retries: int,
+    delay: float,
 ) -> tuple[str, Path]:
     """Find the verified text of one part, in columns, and the file that it was read from."""
     own_folder = os.environ.get(DATA_VARIABLE)
@@ -57,7 +62,7 @@ def find_part(
                     f"{part.filename} is neither in {cache} nor in a folder named by "
                     f"{DATA_VARIABLE}, and `download_if_missing` is False"
                 )
-            _download(corpus, cache, **retries)
+            _download(corpus, cache, n_retries=n_retries, delay=delay)
     try:
         text = corpus.repair(read_text(path))
     except ValueError as error:

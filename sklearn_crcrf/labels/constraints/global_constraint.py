@@ -118,6 +118,14 @@ class Samples(NamedTuple):
         """The number of tokens of all samples."""
         return int(self.offsets[-1])
 
+    def label_ids(self, labels: Iterable, name: str) -> list[int]:
+        """Find the ids of labels; ValueError if a label is not among the classes."""
+        known = self.classes.tolist()
+        unknown = [label for label in labels if label not in known]
+        if unknown:
+            raise ValueError(f"{name}: the label {unknown[0]!r} is not among the classes {known}")
+        return [known.index(label) for label in labels]
+
     def groups(self, per: Any, name: str) -> Groups:
         """The groups of tokens that the parameter ``per`` of a constraint stands for.
 
@@ -196,6 +204,15 @@ class GlobalConstraint(ABC):
     True
     """
 
+    @staticmethod
+    def _check_per(per: Any, name: str = "per") -> Any:
+        """Raise ValueError if ``per`` is a string, but none that has a meaning."""
+        if isinstance(per, str) and per not in PER:
+            raise ValueError(
+                f'{name} must be "sample", "parent" or names in the layout of X, got {per!r}'
+            )
+        return per
+
     @abstractmethod
     def bind(self, samples: Samples, name: str) -> BoundConstraint:
         """The constraint on certain samples.
@@ -248,23 +265,6 @@ def as_labels(labels: Any, name: str) -> list:
     if wrong is not None:
         raise ValueError(f"{name}: {shown(as_list[wrong])} is not hashable")
     return as_list
-
-
-def label_ids(labels: Iterable, classes: np.ndarray, name: str) -> list[int]:
-    """Find the indices of labels in ``classes``; ValueError if a label is not among them."""
-    known = classes.tolist()
-    unknown = [label for label in labels if label not in known]
-    if unknown:
-        raise ValueError(f"{name}: the label {unknown[0]!r} is not among the classes {known}")
-    return [known.index(label) for label in labels]
-
-
-def check_per(per: Any, name: str = "per") -> None:
-    """Raise ValueError if ``per`` is a string, but none that has a meaning."""
-    if isinstance(per, str) and per not in PER:
-        raise ValueError(
-            f'{name} must be "sample", "parent" or names in the layout of X, got {per!r}'
-        )
 
 
 def per_text(per: Any) -> str:

@@ -12,9 +12,7 @@ from .global_constraint import (
     GlobalConstraint,
     Samples,
     as_labels,
-    check_per,
     documented,
-    label_ids,
     per_text,
 )
 
@@ -74,16 +72,15 @@ class Implies(GlobalConstraint):
     """
 
     def __init__(self, if_any: Any, then_any: Any, per: Any = "sample"):
-        check_per(per)
+        self.per = self._check_per(per)
         self.if_any, self.then_any = as_labels(if_any, "if_any"), as_labels(then_any, "then_any")
-        self.per = per
 
     def __repr__(self) -> str:
         return f"Implies({self.if_any}, {self.then_any}{per_text(self.per)})"
 
     def bind(self, samples: Samples, name: str) -> BoundConstraint:
         masks = np.zeros((2, len(samples.classes)), dtype=bool)
-        masks[0, label_ids(self.if_any, samples.classes, name)] = True
-        masks[1, label_ids(self.then_any, samples.classes, name)] = True
+        masks[0, samples.label_ids(self.if_any, name)] = True
+        masks[1, samples.label_ids(self.then_any, name)] = True
         groups = samples.groups(self.per, f"{name}.per")
         return _BoundImplication(groups, samples.offsets, *masks)

@@ -17,9 +17,7 @@ from .global_constraint import (
     GlobalConstraint,
     Samples,
     as_labels,
-    check_per,
     documented,
-    label_ids,
     per_text,
 )
 
@@ -85,10 +83,9 @@ class _Count(GlobalConstraint):
     def __init__(self, labels: Any, k: int, per: Any = "sample"):
         if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
             raise ValueError(f"k must be an integer of 0 or more, got {k!r}")
-        check_per(per)
+        self.per = self._check_per(per)
         self.labels = as_labels(labels, "labels")
         self.k = int(k)
-        self.per = per
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.labels}, {self.k}{per_text(self.per)})"
@@ -237,9 +234,9 @@ class Linear(GlobalConstraint):
                 "lower and upper must be numbers, lower <= upper, and not both infinite, "
                 f"got lower={lower!r} and upper={upper!r}"
             )
-        check_per(per)
+        self.per = self._check_per(per)
         self.coefficients = {as_python(label): value for label, value in coefficients.items()}
-        self.lower, self.upper, self.per = float(lower), float(upper), per
+        self.lower, self.upper = float(lower), float(upper)
 
     def __repr__(self) -> str:
         entries = (
@@ -250,7 +247,7 @@ class Linear(GlobalConstraint):
         return f"Linear({{{', '.join(entries)}}}, {bounds})"
 
     def bind(self, samples: Samples, name: str) -> BoundConstraint:
-        label = np.array(label_ids(self.coefficients, samples.classes, name))
+        label = np.array(samples.label_ids(self.coefficients, name))
         coefficient = np.stack(
             [
                 _coefficient(value, samples, f"{name}.coefficients[{label!r}]")

@@ -14,9 +14,7 @@ from .global_constraint import (
     BoundConstraint,
     GlobalConstraint,
     Samples,
-    check_per,
     documented,
-    label_ids,
 )
 
 
@@ -93,7 +91,6 @@ class SameLabel(GlobalConstraint):
     """
 
     def __init__(self, groups: Any, of: Mapping | Callable | str | None = None):
-        check_per(groups, "groups")
         if isinstance(of, str):
             check_option("of", of, SCHEMES)
         elif of is not None and not isinstance(of, Mapping) and not callable(of):
@@ -101,7 +98,7 @@ class SameLabel(GlobalConstraint):
                 "of must be a mapping or a function from labels to kinds, or the name of a "
                 f"scheme, got {of!r}"
             )
-        self.groups, self.of = groups, of
+        self.groups, self.of = self._check_per(groups, "groups"), of
 
     def __repr__(self) -> str:
         groups = repr(self.groups) if isinstance(self.groups, str) else "..."
@@ -109,18 +106,17 @@ class SameLabel(GlobalConstraint):
 
     def bind(self, samples: Samples, name: str) -> BoundConstraint:
         groups = samples.groups(self.groups, f"{name}.groups")
-        return _BoundAgreement(groups, samples.offsets, self._kinds(samples.classes, name))
+        return _BoundAgreement(groups, samples.offsets, self._kinds(samples, name))
 
-    def _kinds(self, classes: np.ndarray, name: str) -> np.ndarray:
-        """The number of the kind of each label, -1 for labels that agree with all others."""
+    def _kinds(self, samples: Samples, name: str) -> np.ndarray:
+        """Number the kind of each label, -1 for labels that agree with all others."""
         if self.of is None:
-            return np.arange(len(classes))
+            return np.arange(len(samples.classes))
         if isinstance(self.of, str):
-            return read_labels(classes, self.of).kind
+            return read_labels(samples.classes, self.of).kind
         if isinstance(self.of, Mapping):
-            label_ids([*map(as_python, self.of)], classes, f"{name}.of")
-            kinds = [self.of.get(label) for label in classes.tolist()]
-        else:
-            kinds = [self.of(label) for label in classes.tolist()]
+            samples.label_ids(map(as_python, self.of), f"{name}.of")
+        kind_of = self.of.get if isinstance(self.of, Mapping) else self.of
+        kinds = map(kind_of, samples.classes.tolist())
         numbers: dict[Any, int] = {None: -1}
         return np.array([numbers.setdefault(kind, len(numbers) - 1) for kind in kinds])
