@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import CRF, BoostedCRF, SequenceArray, SequenceVectorizer
-from sklearn_crcrf.estimators.boosting import estimator as estimator_module
+from sklearn_crcrf.estimators.boosting.booster import Booster
 
 
 def expected_failures(estimator):
@@ -308,7 +308,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 
 
 def test_interrupted_training_keeps_the_rounds_before(monkeypatch):
-    original, calls = estimator_module.newton_step, []
+    original, calls = Booster.add, []
 
     def stop_at_fourth(*args, **kwargs):
         calls.append(1)
@@ -316,7 +316,7 @@ def test_interrupted_training_keeps_the_rounds_before(monkeypatch):
             raise KeyboardInterrupt
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(estimator_module, "newton_step", stop_at_fourth)
+    monkeypatch.setattr(Booster, "add", stop_at_fourth)
     with pytest.warns(match="training did not converge: it was interrupted"):
         crf = BoostedCRF(random_state=0, **FAST).fit(X, y)
     monkeypatch.undo()
@@ -324,7 +324,7 @@ def test_interrupted_training_keeps_the_rounds_before(monkeypatch):
     assert crf.n_iter_ == 3
     assert np.array_equal(np.vstack(crf.predict_proba(X)), np.vstack(expected.predict_proba(X)))
     calls[:] = [1] * 3
-    monkeypatch.setattr(estimator_module, "newton_step", stop_at_fourth)
+    monkeypatch.setattr(Booster, "add", stop_at_fourth)
     before = dict(vars(crf))
     with pytest.raises(KeyboardInterrupt):
         crf.fit(X, y)
