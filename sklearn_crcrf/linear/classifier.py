@@ -1,6 +1,6 @@
 """Base of the classifiers whose scores are linear in the attributes of tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..base.contributions import (
 )
 from ..base.sample_weight import label_weights, sequence_weights
 from ..base.weights import NamedWeights, Weights
+from ..data.csr import csr_arrays
 from ..data.ragged import SequenceArray
 from ..data.sums import state_scores
 from ..data.vocabulary import packed, unpacked
@@ -28,15 +29,15 @@ from ..labels.constraints.constraints import as_constraints, forbidden_scores
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
 from ..serving import Tagger
+from ..serving.linear import linear_content
 from ..structures import Scores, Structure
 from ..utils.replaced_parts import check_fitted, check_parts
 from ..utils.soundness import Array, Requirement, below, labels, matrix
 from .corpus import Corpus, check_magnitude, check_possible, edge_columns
 from .encoder import AttributeEncoder
-from .serving import linear_tagger_of
 from .terms import TransitionFeature
 
-__all__ = ["DECODERS", "LinearChainClassifier", "LinearClassifier"]
+__all__ = ["DECODERS", "LinearChainClassifier", "LinearClassifier", "linear_tagger_of"]
 
 
 def _best_marginals(classifier: BaseSequenceClassifier, chain, scores, first) -> np.ndarray:
@@ -48,8 +49,9 @@ DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_margina
 
 
 def _has_these_scores(classifier: "LinearChainClassifier") -> bool:
-    """Whether a class does not change how scores are made."""
-    return type(classifier)._scores is LinearChainClassifier._scores
+    """Whether a class does not change how scores are made, nor how labels are found by them."""
+    kind = type(classifier)
+    return kind._scores is LinearChainClassifier._scores and kind._labels_by_scores
 
 
 class LinearClassifier(BaseSequenceClassifier):
@@ -108,6 +110,9 @@ class LinearChainClassifier(LinearClassifier):
     have ``edge_columns``, ``constraints`` and ``class_weight``. Its ``fit`` calls :meth:`_read` and
     sets ``edge_coef_`` beside the weights of every linear classifier.
     """
+
+    # Whether all labels that it finds follow from its scores alone.
+    _labels_by_scores = True
 
     @property
     def edge_attribute_names_(self) -> np.ndarray:
@@ -269,6 +274,61 @@ class LinearChainClassifier(LinearClassifier):
         names = self.edge_attribute_names_
         named = [f"{pairs[k]} | {names[a]}" for k, a in zip(link, attribute, strict=True)]
         return Contributions.of("transition", current[link], named, weight, rows.data)
+
+
+def linear_tagger_of(
+    classifier: Any,
+    names: Sequence[str],
+    dtype: np.dtype,
+    *,
+    separator: str = "=",
+    lists: bool = False,
+    columns: Mapping[str, list] | None = None,
+) -> Tagger:
+    """A tagger of a fitted classifier.
+
+    Parameters
+    ----------
+    classifier : LinearChainClassifier
+    names : sequence of n_columns str
+        The attributes of tokens, in the order of the columns of X; of token strings and feature
+        dicts the classifier knows them itself.
+    dtype : dtype
+        Type of the attributes, single or double precision.
+    separator : str
+        Stands between a key of a feature dict and a string.
+    lists : bool
+        Whether a token may be a list of attributes.
+    columns : mapping, optional
+        As in :func:`~sklearn_crcrf.serving.linear.linear_content`.
+
+    Raises
+    ------
+    ValueError
+        If transitions depend on attributes.
+    """
+    encoder, n_labels = classifier._encoder, len(classifier.classes_)
+    if len(encoder.edge_attributes):
+        raise ValueError("there is no tagger of a model whose transitions depend on attributes")
+    row = None
+    if encoder.columns is not None and not np.array_equal(encoder.columns, np.arange(len(names))):
+        row = np.full(len(names), -1, dtype=np.int32)
+        row[encoder.columns] = np.arange(len(encoder.columns))
+    coef = classifier.coef_.astype(dtype)
+    weights = classifier.transitions_, classifier.begin_, classifier.end_
+    forbidden = forbidden_scores(classifier._constraints, n_labels)
+    content = linear_content(
+        names,
+        row,
+        csr_arrays(sp.csr_array(coef)) if sp.issparse(coef) else [coef],
+        [w + f for w, f in zip(weights, forbidden, strict=True)],
+        classifier.classes_.tolist(),
+        separator=separator,
+        lists=lists,
+        decoding=classifier._decoding(),
+        columns=columns,
+    )
+    return Tagger(content)
 
 
 def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Types and attributes of edges, as attributes of edges or of the tokens they lead into."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,8 @@ class EdgeEncoder:
     >>> from sklearn_crcrf import GraphArray
     >>> from sklearn_crcrf.linear.edge_data import EdgeEncoder
     >>> X = GraphArray.from_parents([["Dogs", "bark", "!"]], [[1, -1, 1]], edge_type="direction")
-    >>> encoder = EdgeEncoder()
-    >>> encoder.fit_transform(X).toarray()
+    >>> encoder = EdgeEncoder().fit(X)
+    >>> encoder.transform(X).toarray()
     array([[0., 1.],
            [0., 0.],
            [1., 0.]])
@@ -46,34 +46,19 @@ class EdgeEncoder:
     """
 
     def __init__(self):
-        self.kind, self.names = "none", _names([])
-
-    def fit_transform(self, X: SequenceArray, extend: bool = False) -> sp.csr_array:
-        """Learn which types or attributes there are, and encode all tokens.
-
-        Parameters
-        ----------
-        X : SequenceArray
-            A GraphArray, whose samples are forests, may have ``edge_data``.
-        extend : bool, default=False
-            Whether to keep the types learned before, and add new ones.
-
-        Returns
-        -------
-        CSR of shape (n_tokens, n_attributes)
-        """
-        return self.fit(X, extend).transform(X)
+        self.kind, self.names = "none", np.empty(0, dtype=object)
 
     def fit(self, X: SequenceArray, extend: bool = False) -> "EdgeEncoder":
         """Learn which types or attributes there are; parameters as of :meth:`fit_transform`."""
         data: Any = getattr(X, "edge_data", None)
+        kind, names = _kind(data), self.names.tolist() if extend else []
         if not extend:
-            self.kind, self.names = _kind(data), _names([])
-        if self.kind == "types" and _kind(data) == "types":
-            found = {_name(kind) for kind in set(data.tolist())}
-            self.names = _names([*self.names, *sorted(found - set(self.names))])
+            self.kind = kind
+        if self.kind == kind == "types":
+            names += sorted({f"edge={it}" for it in set(data.tolist())} - set(names))
         elif self.kind == "attributes" and not extend:
-            self.names = _names(f"edge{k}" for k in range(data.shape[1]))
+            names = [f"edge{k}" for k in range(data.shape[1])]
+        self.names = np.array(names, dtype=object)
         return self
 
     def transform(self, X: SequenceArray) -> sp.csr_array:
@@ -114,8 +99,8 @@ class EdgeEncoder:
             return sp.csr_array(shape)
         if kind == "types":
             column = {name: k for k, name in enumerate(self.names)}
-            of_type = {kind: column.get(_name(kind), -1) for kind in set(data.tolist())}
-            columns = np.array([of_type[kind] for kind in data.tolist()], dtype=np.int64)
+            of_type = {it: column.get(f"edge={it}", -1) for it in set(data.tolist())}
+            columns = np.array([of_type[it] for it in data.tolist()], dtype=np.int64)
             known = columns >= 0
             indptr = np.append(0, np.cumsum(known))
             return sp.csr_array((np.ones(indptr[-1]), columns[known], indptr), shape)
@@ -135,11 +120,3 @@ def _kind(data: Any) -> str:
     if data is None:
         return "none"
     return "types" if data.ndim == 1 else "attributes"
-
-
-def _name(kind: Any) -> str:
-    return f"edge={kind}"
-
-
-def _names(names: Iterable[str]) -> np.ndarray:
-    return np.array(list(names), dtype=object)

@@ -114,8 +114,7 @@ class AttributeEncoder:
             Whether to keep the attributes learned before, and add new ones.
         """
         encoded = self._extend(X) if extend else self._learn(X)
-        self._edges = copy(self._edges)
-        edges = self._edges.fit_transform(X, extend)
+        self._edges = copy(self._edges).fit(X, extend)
         known = set(self.names)
         for name in self._edges.names:
             if name in known:
@@ -125,7 +124,7 @@ class AttributeEncoder:
         self.names = np.concatenate([self.names, self._edges.names])
         self.only_edges = np.concatenate([self.only_edges, of_edges])
         self.edge_attributes = np.concatenate([self.edge_attributes, of_edges])
-        return _joined(encoded, edges)
+        return self._with_edges(encoded, X)
 
     def _learn(self, X: SequenceArray) -> Matrix:
         """Learn the attributes of tokens without edge data, and encode them."""
@@ -137,15 +136,15 @@ class AttributeEncoder:
         if _is_numeric(X.data):
             columns = np.arange(X.data.shape[1])
             if self._min_freq > 1:
-                self._kept = columns = columns[_frequencies(X.data) >= self._min_freq]
+                frequencies = np.asarray((X.data != 0).sum(axis=0)).ravel()
+                self._kept = columns = columns[frequencies >= self._min_freq]
             self.names = np.array([f"x{j}" for j in columns], dtype=object)
-            wanted = np.isin(columns, self._edge_columns)
-            self.edge_attributes = np.flatnonzero(wanted)
+            self.edge_attributes = np.flatnonzero(np.isin(columns, self._edge_columns))
             encoded = self._encode(X)
         else:
             self._dtype = self._dtype or "float64"
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
-            encoded = _as_csr(rows_of(self._vectorizer, X, learn=True).data)
+            encoded = sp.csr_array(rows_of(self._vectorizer, X, learn=True).data)
             self._set_names(X)
         if len(self._edge_columns) and not len(self.edge_attributes):
             raise ValueError(f"edge_columns={shown(self._edge_columns)}: X has no such columns")
@@ -220,7 +219,9 @@ class AttributeEncoder:
         self._vectorizer.vocabulary_ = Vocabulary(symbols)
 
     def _set_names(self, X: SequenceArray) -> None:
-        self._keys = self._keys | _keys_of_edges(X.data)
+        if isinstance(X.data, SymbolTable):
+            columns = zip(X.data.names, X.data.keys, strict=True)
+            self._keys = self._keys | {key for name, key in columns if name in X.data.edges}
         self._complete_names()
 
     def _complete_names(self) -> None:
@@ -245,16 +246,19 @@ class AttributeEncoder:
             If X, or its edge data, is not of the kind that was learned.
         """
         encoded = self._encode(X)
-        if self._vectorizer is not None and not _as_csr(encoded).nnz:
+        if self._vectorizer is not None and not sp.csr_array(encoded).nnz:
             self._warn_of_other_tokens(X)
-        return _joined(encoded, self._edges.transform(X))
+        return self._with_edges(encoded, X)
 
     def _warn_of_other_tokens(self, X: SequenceArray) -> None:
         """Warn if tokens without a known attribute are hardly of the kind that was learned."""
         are_strings = _is_strings(X.data)
         if len(X.data) == 0 or (are_strings and not self.has_columns):  # just unknown words
             return
-        if self.has_columns and _in_columns(self.names, _some_columns(X.data)).any():
+        columns: Collection[str] = X.data.keys if isinstance(X.data, SymbolTable) else ()
+        if isinstance(X.data, np.ndarray) and isinstance(X.data[0], dict):
+            columns = X.data[0]
+        if self.has_columns and _in_columns(self.names, columns).any():
             return  # just unknown symbols
         learned = "feature dicts or columns" if self.has_columns else "token strings"
         warn_caller(
@@ -266,54 +270,31 @@ class AttributeEncoder:
     def _encode(self, X: SequenceArray) -> Matrix:
         """Encode the tokens without edge data."""
         if self._vectorizer is not None:
-            return _as_csr(rows_of(self._vectorizer, X).data)
+            return sp.csr_array(rows_of(self._vectorizer, X).data)
         if not _is_numeric(X.data):
             raise ValueError("X must be numeric, as it was in fit")
         if self._kept is not None:
             X = SequenceArray(X.data[:, self._kept], X.offsets)
         data = as_numbers(X, self.dtype(X.data.dtype).type)
-        return _as_csr(data) if sp.issparse(data) else np.ascontiguousarray(data)
+        return sp.csr_array(data) if sp.issparse(data) else np.ascontiguousarray(data)
+
+    def _with_edges(self, encoded: Matrix, X: SequenceArray) -> Matrix:
+        """Return the attributes of tokens, followed by the attributes of the edges into them."""
+        edges = self._edges.transform(X)
+        if edges.shape[1] == 0:
+            return encoded
+        edges = edges.astype(encoded.dtype)
+        if sp.issparse(encoded):
+            return sp.csr_array(sp.hstack([encoded, edges], format="csr"))
+        return np.hstack([encoded, edges.toarray()])
 
 
 def _is_numeric(data: Any) -> bool:
     return sp.issparse(data) or (isinstance(data, np.ndarray) and data.ndim == 2)
 
 
-def _joined(encoded: Matrix, edges: sp.csr_array) -> Matrix:
-    """The attributes of tokens, followed by the attributes of the edges into them."""
-    if edges.shape[1] == 0:
-        return encoded
-    edges = edges.astype(encoded.dtype)
-    if sp.issparse(encoded):
-        return _as_csr(sp.hstack([encoded, edges], format="csr"))
-    return np.hstack([encoded, edges.toarray()])
-
-
-def _as_csr(data: Any) -> sp.csr_array:
-    return sp.csr_array(data)
-
-
-def _frequencies(data: Any) -> np.ndarray:
-    """The number of tokens that have each attribute."""
-    return np.asarray((data != 0).sum(axis=0)).ravel()
-
-
 def _is_strings(data: Any) -> bool:
     return isinstance(data, np.ndarray) and len(data) > 0 and isinstance(data[0], str)
-
-
-def _keys_of_edges(data: Any) -> set[str]:
-    """The prefixes of the attributes of columns that describe transitions."""
-    if not isinstance(data, SymbolTable):
-        return set()
-    return {key for name, key in zip(data.names, data.keys, strict=True) if name in data.edges}
-
-
-def _some_columns(data: Any) -> set[str]:
-    """The keys of the columns of a table, or of the first feature dict."""
-    if isinstance(data, SymbolTable):
-        return set(data.keys)
-    return set(data[0]) if isinstance(data, np.ndarray) and isinstance(data[0], dict) else set()
 
 
 def _in_columns(names: np.ndarray, columns: Collection[str | int]) -> np.ndarray:

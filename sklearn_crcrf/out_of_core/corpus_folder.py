@@ -36,8 +36,8 @@ FORMAT, VERSION = "corpus folder of sklearn_crcrf", 1
 CORPUS, PART = "corpus.json", "part.json"
 BLOCK = 2**20
 # The arrays of a part, and the arrays of its labels.
-TOKENS = ("offsets", "codes", "text", "text_lengths")
-LABELS = ("labels", "label_text", "label_text_lengths")
+TOKENS = ("offsets", "codes", "text")
+LABELS = ("labels", "label_text")
 
 
 class CorpusFolder:
@@ -204,10 +204,10 @@ def write_part(
     """
     table = symbolize(X)
     text = [symbol for column in table.categories for symbol in column]
-    arrays = {"offsets": X.offsets, "codes": table.codes, **_joined("text", text)}
+    arrays = {"offsets": X.offsets, "codes": table.codes, "text": _as_json(text)}
     if y is not None:
         labels, ids = np.unique(y.data.astype(str), return_inverse=True)
-        arrays |= {"labels": ids.astype(np.int32), **_joined("label_text", labels.tolist())}
+        arrays |= {"labels": ids.astype(np.int32), "label_text": _as_json(labels.tolist())}
     unfinished = folder.with_name(f"{folder.name}.unfinished")
     unfinished.mkdir(exist_ok=True)
     for name, array in arrays.items():
@@ -308,11 +308,10 @@ def _check(part: Path, described: dict[str, Any]) -> None:
 
 def _read(part: Path, described: dict[str, Any]) -> tuple[SequenceArray, SequenceArray | None]:
     """The tokens and labels of a part, whose arrays are checked against each other."""
-    text = _split(part, "text")
-    offsets, codes = _array(part, "offsets"), _array(part, "codes", ndim=2)
-    has_labels = described.get("has_labels") is True
-    if len(codes) != described.get("n_tokens"):
-        raise ValueError(f"{part / PART} is damaged, or codes.npy: their sizes differ")
+    text, offsets = _strings(part, "text"), _array(part, "offsets")
+    codes = _array(part, "codes", ndim=2)
+    if (len(offsets) - 1, len(codes)) != (described.get("n_sequences"), described.get("n_tokens")):
+        raise ValueError(f"{part / PART} is damaged, or offsets.npy or codes.npy: sizes differ")
     try:
         data = _tokens(text, codes, described)
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
@@ -321,11 +320,9 @@ def _read(part: Path, described: dict[str, Any]) -> tuple[SequenceArray, Sequenc
         X = SequenceArray(data, offsets)
     except ValueError as error:
         raise ValueError(f"{part / 'offsets'}.npy is damaged: {error}") from error
-    if len(X) != described.get("n_sequences"):
-        raise ValueError(f"{part / PART} is damaged, or offsets.npy: their sizes differ")
-    if not has_labels:
+    if described.get("has_labels") is not True:
         return X, None
-    labels, ids = _split(part, "label_text"), _array(part, "labels")
+    labels, ids = _strings(part, "label_text"), _array(part, "labels")
     if len(ids) != len(data) or not _are_below(ids, len(labels), 0):
         raise ValueError(f"{part / 'labels'}.npy is damaged: it does not number labels of tokens")
     return X, SequenceArray(labels[ids], offsets)
@@ -367,28 +364,17 @@ def _array(part: Path, name: str, ndim: int = 1) -> np.ndarray:
     return array
 
 
-def _joined(name: str, strings: list[str]) -> dict[str, np.ndarray]:
-    """Strings as arrays of all bytes and of the number of bytes of each."""
-    data = [string.encode("utf-8", "surrogatepass") for string in strings]
-    lengths = np.fromiter(map(len, data), np.int32, len(data))
-    return {name: np.frombuffer(b"".join(data), np.uint8), f"{name}_lengths": lengths}
+def _as_json(strings: list[str]) -> np.ndarray:
+    """Return strings as the bytes of a list of JSON, which has escapes for all of Unicode."""
+    return np.frombuffer(json.dumps(strings).encode(), np.uint8)
 
 
-def _split(part: Path, name: str) -> np.ndarray:
-    """The inverse of :func:`_joined`, as an array of str objects."""
-    text, lengths = _array(part, name), _array(part, f"{name}_lengths")
-    if text.dtype != np.uint8:
-        raise ValueError(f"{part / name}.npy is damaged: it holds no bytes")
-    are_lengths = _are_below(lengths, len(text) + 1, 0)
-    if not are_lengths or int(lengths.sum(dtype=np.int64)) != len(text):
-        raise ValueError(f"{part / name}_lengths.npy is damaged, or {name}.npy: they do not fit")
-    data, ends = text.tobytes(), np.cumsum(lengths, dtype=np.int64).tolist()
-    strings = np.empty(len(lengths), dtype=object)
-    start = 0
-    for i, end in enumerate(ends):
-        try:
-            strings[i] = data[start:end].decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{part / name}.npy is damaged: {error}") from error
-        start = end
-    return strings
+def _strings(part: Path, name: str) -> np.ndarray:
+    """Return the inverse of :func:`_as_json`, from a file, as an array of str objects."""
+    try:
+        strings = json.loads(_array(part, name).tobytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{part / name}.npy is damaged: {error}") from error
+    if not isinstance(strings, list) or not all(isinstance(string, str) for string in strings):
+        raise ValueError(f"{part / name}.npy is damaged: it holds no list of strings")
+    return np.array(strings, dtype=object)

@@ -22,10 +22,10 @@ MAX_TURNS, SHORTER = 50, 0.999
 def descend(
     progress: Progress,
     x: np.ndarray,
-    steepest_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    restrict: Callable[[np.ndarray, np.ndarray, np.ndarray, float], float],
     memory: int | None,
     n_threads: int,
+    steepest_of: Callable[[np.ndarray, np.ndarray], np.ndarray] = lambda x, gradient: gradient,
+    project: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = None,
 ) -> OptimizeResult:
     """Minimise by quasi-Newton steps.
 
@@ -38,12 +38,12 @@ def descend(
     progress : Progress
     x : ndarray of shape (n_weights,)
         The initial point; is overwritten.
-    steepest_of : callable
-        Returns the (pseudo-)gradient at x, given x and the gradient.
-    restrict : callable
-        Takes x, the (pseudo-)gradient at x, a new point and the expected change of the objective;
-        moves the new point into the permitted region, and returns the change expected there.
     memory, n_threads : as in History
+    steepest_of : callable, optional
+        Returns the pseudo-gradient at x, given x and the gradient; by default the gradient.
+    project : callable, optional
+        Takes x, the (pseudo-)gradient at x, and a new point; moves the new point into the permitted
+        region, and returns the change of the objective that is expected there.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def descend(
 
         def place(step: float, x=x, x_new=x_new) -> float:
             expected = history.move(x, step, x_new)
-            return restrict(x, history.steepest, x_new, expected)
+            return expected if project is None else project(x, history.steepest, x_new)
 
         expected = place(1.0)
         found = backtrack(progress, place, expected, loss, x_new)

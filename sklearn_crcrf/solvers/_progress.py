@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_array
 
-__all__ = ["LIMIT", "SMALLER", "Objective", "Progress", "as_weights", "negligible"]
+__all__ = ["LIMIT", "SMALLER", "VECTOR", "Objective", "Progress", "as_weights", "negligible"]
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -16,6 +16,8 @@ LIMIT = "the objective falls no further in this precision"
 SMALLER = "smaller attribute values or weights of sequences may help"
 # Number of iterations over which the objective must fall by tol, as in CRFsuite.
 PERIOD = 10
+# How check_array checks vectors.
+VECTOR: dict[str, Any] = {"ensure_2d": False, "ensure_min_samples": 0}
 
 
 def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
@@ -26,13 +28,8 @@ def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
     ValueError
         If x0 is not one-dimensional and finite.
     """
-    options = {
-        "ensure_2d": False,
-        "ensure_min_samples": 0,
-        "copy": not overwrite,
-        "input_name": "x0",
-    }
-    x = check_array(x0, dtype=(np.float64, np.float32), **options)
+    types = (np.float64, np.float32)
+    x = check_array(x0, dtype=types, copy=not overwrite, input_name="x0", **VECTOR)
     if x.ndim != 1:
         raise ValueError(f"x0 must be one-dimensional, got shape {x.shape}")
     return x
@@ -134,28 +131,17 @@ class Progress:
 
     def result(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> OptimizeResult:
         """The result that a solver returns."""
-        return OptimizeResult(
-            x=x,
-            fun=loss,
-            jac=gradient,
-            nit=self.nit,
-            nfev=self.nfev,
-            success=self.success,
-            message=self.message,
-        )
+        state = {name: vars(self)[name] for name in ("nit", "nfev", "success", "message")}
+        return OptimizeResult(x=x, fun=loss, jac=gradient, **state)
 
     def _check(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
         self._losses.append(loss)
         is_full = len(self._losses) == self._losses.maxlen
-        if gradient is not None and _is_zero(gradient, x):
+        # What a gradient may be from rounding alone.
+        level = np.finfo(x.dtype).eps ** (2 / 3) * max(1.0, np.linalg.norm(x))
+        if gradient is not None and np.linalg.norm(gradient) <= level:
             self.stop(True, "the gradient is zero")
         elif is_full and self._losses[0] - loss <= self.tol * abs(loss):
             self.stop(True, "the objective fell by less than tol over the last iterations")
         elif self.nit >= self.max_iter:
             self.stop(False, f"the objective still fell after max_iter={self.max_iter} iterations")
-
-
-def _is_zero(gradient: np.ndarray, x: np.ndarray) -> bool:
-    """Whether a gradient is zero up to rounding."""
-    level = np.finfo(x.dtype).eps ** (2 / 3)
-    return bool(np.linalg.norm(gradient) <= level * max(1.0, np.linalg.norm(x)))

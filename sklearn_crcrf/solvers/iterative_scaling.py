@@ -7,7 +7,7 @@ from scipy.optimize import OptimizeResult
 from scipy.special import wrightomega
 from sklearn.utils import check_array
 
-from ._progress import Objective, Progress, as_weights, negligible
+from ._progress import VECTOR, Objective, Progress, as_weights, negligible
 
 __all__ = ["iterative_scaling"]
 
@@ -135,8 +135,7 @@ def _prior_step(
 def _check(
     x: np.ndarray, empirical: np.ndarray, total: float, n_sequences: float, sigma: float
 ) -> np.ndarray:
-    options = {"ensure_2d": False, "ensure_min_samples": 0, "input_name": "empirical"}
-    empirical = check_array(empirical, dtype=np.float64, **options)
+    empirical = check_array(empirical, dtype=np.float64, input_name="empirical", **VECTOR)
     if empirical.shape != x.shape or np.any(empirical < 0):
         raise ValueError(f"empirical must have shape {x.shape} and not be negative")
     for name, value in (("total", total), ("sigma", sigma)):

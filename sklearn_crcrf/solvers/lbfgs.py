@@ -67,14 +67,4 @@ def lbfgs(
     (array([2., 2., 2.]), True)
     """
     progress = Progress(fun, max_iter, tol, callback)
-    return descend(
-        progress, as_weights(x0, overwrite_x0), _gradient, _everywhere, memory, n_threads
-    )
-
-
-def _gradient(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    return gradient
-
-
-def _everywhere(x: np.ndarray, steepest: np.ndarray, x_new: np.ndarray, expected: float) -> float:
-    return expected
+    return descend(progress, as_weights(x0, overwrite_x0), memory, n_threads)

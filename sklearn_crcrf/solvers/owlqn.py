@@ -78,11 +78,8 @@ def owlqn(
         pseudo_gradient(x, gradient, c1, pseudo)
         return pseudo
 
-    def restrict(x, steepest, x_new, expected):
-        return project(x, steepest, x_new)
-
     progress = Progress(penalised, max_iter, tol, callback)
-    return descend(progress, start, steepest_of, restrict, memory, n_threads)
+    return descend(progress, start, memory, n_threads, steepest_of, project)
 
 
 def _penalties(c1: Any, x0: np.ndarray) -> np.ndarray:

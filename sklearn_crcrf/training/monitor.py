@@ -188,39 +188,32 @@ class Training:
 
     def __call__(self, intermediate_result: OptimizeResult) -> None:
         check_not_stopped()
-        x = intermediate_result.x
+        result, validated = intermediate_result, self._validation_losses
+        kept = result.x
         if self._validate is not None:
-            x = self._best(x, float(self._validate(x)))
-        self._losses.append(float(intermediate_result.fun))
+            loss = float(self._validate(result.x))
+            kept = result.x.copy() if loss < min(validated, default=np.inf) else self.x
+            validated.append(loss)
+        self._losses.append(float(result.fun))
         # Both in one step: an interrupt comes before or after it.
-        vars(self).update(x=x, n_iter=len(self._losses))
-        self._tell(intermediate_result)
-        if self._notify(self, intermediate_result.x) or self._has_stalled():
-            raise StopIteration
+        vars(self).update(x=kept, n_iter=len(self._losses))
 
-    @property
-    def may_end(self) -> bool:
-        """Whether training may end at an interrupt and keep its weights, without an exception."""
-        return self.x is not None and not is_nested()
-
-    def _best(self, x: np.ndarray, loss: float) -> np.ndarray | None:
-        """The weights with the least validation loss so far."""
-        best = x.copy() if loss < min(self._validation_losses, default=np.inf) else self.x
-        self._validation_losses.append(loss)
-        return best
-
-    def _has_stalled(self) -> bool:
-        losses = self._validation_losses
-        return len(losses) > self._patience and min(losses) < min(losses[-self._patience :])
-
-    def _tell(self, result: OptimizeResult) -> None:
         def iteration() -> Iteration:
             return Iteration(
                 self.n_iter,
                 time.perf_counter() - self._start,
                 float(result.fun),
                 None if result.get("jac") is None else float(np.linalg.norm(result.jac)),
-                self._validation_losses[-1] if self._validation_losses else None,
+                validated[-1] if validated else None,
             )
 
         _tell(self.n_iter, self._verbose, iteration)
+        if self._notify(self, result.x):
+            raise StopIteration
+        if len(validated) > self._patience and min(validated) < min(validated[-self._patience :]):
+            raise StopIteration
+
+    @property
+    def may_end(self) -> bool:
+        """Whether training may end at an interrupt and keep its weights, without an exception."""
+        return self.x is not None and not is_nested()

@@ -1,6 +1,6 @@
 """Sequences held out of training for validation."""
 
-from typing import Protocol, Self, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -44,23 +44,7 @@ def hold_out(
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
-class Sequences(Protocol):
-    """Sequences that have weights, and of which some can be taken."""
-
-    @property
-    def weight(self) -> np.ndarray:
-        """The weights of the sequences."""
-
-    def take(self, sequences: np.ndarray) -> Self:
-        """Some of the sequences."""
-
-
-WeightedSequences = TypeVar("WeightedSequences", bound=Sequences)
-
-
-def hold_out_of(
-    corpus: WeightedSequences, fraction: float | None, rng: np.random.RandomState
-) -> tuple[WeightedSequences, WeightedSequences | None]:
+def hold_out_of(corpus: Any, fraction: float | None, rng: np.random.RandomState) -> tuple[Any, Any]:
     """What is trained on, and what is held out, of sequences that all have a weight.
 
     Parameters
@@ -79,6 +63,4 @@ def hold_out_of(
         If there is nothing to train on.
     """
     trained, held_out = hold_out(np.arange(len(corpus.weight)), fraction, rng)
-    if held_out is None:
-        return corpus, None
-    return corpus.take(trained), corpus.take(held_out)
+    return (corpus, None) if held_out is None else (corpus.take(trained), corpus.take(held_out))

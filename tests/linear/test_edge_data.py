@@ -22,13 +22,15 @@ def trees(types=None, data=None):
 
 
 def test_types_that_were_not_learned_have_no_attribute():
-    encoder = EdgeEncoder()
-    learned = encoder.fit_transform(trees([["a", "-", "b"], ["-"], ["a", "-"]]))
+    X = trees([["a", "-", "b"], ["-"], ["a", "-"]])
+    encoder = EdgeEncoder().fit(X)
+    learned = encoder.transform(X)
     assert encoder.names.tolist() == ["edge=a", "edge=b"]
     assert_array_equal(learned.toarray(), [[1, 0], [0, 0], [0, 1], [0, 0], [1, 0], [0, 0]])
     others = encoder.transform(trees([["c", "-", "b"], ["-"], [None, "-"]]))
     assert_array_equal(others.toarray(), [[0, 0], [0, 0], [0, 1], [0, 0], [0, 0], [0, 0]])
-    more = encoder.fit_transform(trees([["c", "-", "b"], ["-"], [7, "-"]]), extend=True)
+    X = trees([["c", "-", "b"], ["-"], [7, "-"]])
+    more = encoder.fit(X, extend=True).transform(X)
     assert encoder.names.tolist() == ["edge=a", "edge=b", "edge=7", "edge=c"]
     assert more.toarray()[4].tolist() == [0, 0, 1, 0]
 
@@ -38,8 +40,8 @@ def test_attributes_go_to_the_second_end(as_sparse):
     data = [np.array([[1.0, 2.0], [3.0, 0.0]]), np.empty((0, 2)), np.array([[0.0, 5.0]])]
     if as_sparse:
         data = [sp.csr_array(rows) for rows in data]
-    encoder = EdgeEncoder()
-    found = encoder.fit_transform(trees(data=data))
+    encoder = EdgeEncoder().fit(trees(data=data))
+    found = encoder.transform(trees(data=data))
     assert encoder.names.tolist() == ["edge0", "edge1"]
     assert_array_equal(found.toarray(), [[1, 2], [0, 0], [3, 0], [0, 0], [0, 5], [0, 0]])
     assert_array_equal(encoder.transform(trees(data=data)).toarray(), found.toarray())
@@ -57,20 +59,18 @@ KINDS = {
 @for_each("given", KINDS)
 @for_each("fitted", KINDS)
 def test_prediction_needs_edge_data_of_the_same_kind(fitted, given):
-    encoder = EdgeEncoder()
-    encoder.fit_transform(KINDS[fitted])
+    encoder = EdgeEncoder().fit(KINDS[fitted])
     for extend in (False, True):
         if given == fitted:
             assert encoder.transform(KINDS[given]).shape == (6, len(encoder.names))
             continue
         with pytest.raises(ValueError, match=f"^X has {given}, but in fit it had {fitted}$"):
-            encoder.fit_transform(KINDS[given], True) if extend else encoder.transform(KINDS[given])
+            (encoder.fit(KINDS[given], True) if extend else encoder).transform(KINDS[given])
 
 
 def test_sequences_have_no_edge_data():
-    encoder = EdgeEncoder()
-    assert encoder.fit_transform(SequenceArray.from_sequences(WORDS)).shape == (6, 0)
-    assert encoder.fit_transform(trees()).shape == (6, 0)
+    for X in (SequenceArray.from_sequences(WORDS), trees()):
+        assert EdgeEncoder().fit(X).transform(X).shape == (6, 0)
 
 
 def matrix(X):

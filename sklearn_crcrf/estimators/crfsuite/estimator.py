@@ -19,8 +19,7 @@ from ...base.docstrings import documented
 from ...base.summary import SummaryMixin
 from ...data.ragged import SequenceArray
 from ...feature_extraction import SequenceVectorizer
-from ...linear.classifier import LinearChainClassifier
-from ...linear.serving import linear_tagger_of
+from ...linear.classifier import LinearChainClassifier, linear_tagger_of
 from ...serving import Tagger
 from ...training import FittedState
 from ...utils.replaced_parts import check_fitted

@@ -124,6 +124,8 @@ default="balanced"
     (3, 8)
     """
 
+    _labels_by_scores = False
+
     code: Any = "balanced"
     code_size: int = 64
     _: KW_ONLY
