@@ -6,15 +6,6 @@ from ..data.ragged import locate
 from ..serving.sums import MOST_CERTAIN, too_large
 from ..structures import Scores, Structure
 
-__all__ = [
-    "check_shared_scores",
-    "log_partition",
-    "raise_if_impossible",
-    "raise_if_not_finite",
-    "raise_if_too_large",
-    "token_marginals",
-]
-
 
 def token_marginals(structure: Structure, scores: Scores, first: int) -> np.ndarray:
     """Marginal probabilities of the labels of all tokens of a batch."""

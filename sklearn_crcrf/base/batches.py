@@ -7,8 +7,6 @@ import numpy as np
 
 from ..structures import Structure
 
-__all__ = ["Batch", "batches_of"]
-
 # Approximate number of scores computed at once.
 CHUNK = 2**20
 

@@ -42,8 +42,6 @@ from .docstrings import documented
 from .sample_weight import token_weights
 from .summary import SummaryMixin
 
-__all__ = ["BaseSequenceClassifier"]
-
 SINGLE_TOKENS = (
     "every row of X is a sequence of one token, so nothing is learned of neighbours. Pass a list "
     "of sequences, or a DataFrame whose index has the levels (sequence, position); a transformer "

@@ -12,8 +12,6 @@ from ..structures import Scores, Structure, Unsupported
 from ..structures.programs.integer_program import IntegerPrograms, LatticePrograms, programs_of
 from ..utils.names import shown
 
-__all__ = ["SubjectTo", "refuse_subject_to"]
-
 
 class SubjectTo:
     """The constraints that predicted labels are subject to.

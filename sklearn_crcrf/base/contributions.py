@@ -8,15 +8,6 @@ import scipy.sparse as sp
 
 from ..structures import Scores, Structure
 
-__all__ = [
-    "Contributions",
-    "attribute_contributions",
-    "entries_at",
-    "path_contributions",
-    "transition_contributions",
-    "transition_names",
-]
-
 
 class Contributions(NamedTuple):
     """Contributions that sum to the score of a path, one per entry.

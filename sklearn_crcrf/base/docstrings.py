@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 from ..utils.docstrings import entries_of, filling
 from .parameters import SHARED
 
-__all__ = ["documented"]
-
 Estimator = TypeVar("Estimator", bound=Any)
 
 PARAMETERS = entries_of("""

@@ -8,8 +8,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 
 from ..labels.constraints.constraints import Constraints
 
-__all__ = ["SHARED"]
-
 SHARED: dict[str, list] = {
     "binning": [HasMethods(["fit", "transform"]), None],
     "boundaries": ["boolean"],

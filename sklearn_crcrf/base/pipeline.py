@@ -8,8 +8,6 @@ from sklearn.utils.metaestimators import available_if
 
 from .unwrap import tagger_of
 
-__all__ = ["SequencePipeline", "make_sequence_pipeline"]
-
 
 def _last_has(method: str) -> Callable[["SequencePipeline"], bool]:
     """Whether the last step has a method; if not, its AttributeError is raised."""

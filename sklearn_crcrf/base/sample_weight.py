@@ -10,8 +10,6 @@ from ..data.layout import Sequences
 from ..data.ragged import SequenceArray, locate
 from ..utils.real_numbers import real_numbers
 
-__all__ = ["label_weights", "sequence_weights", "token_weights"]
-
 
 def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
     """The weight of each token.

@@ -7,8 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-__all__ = ["SummaryMixin"]
-
 MOST_LABELS = 8
 WEIGHTS = ("coef_", "transitions_", "begin_", "end_", "edge_coef_")
 

@@ -7,8 +7,6 @@ from sklearn.pipeline import Pipeline
 
 from .classifier import BaseSequenceClassifier
 
-__all__ = ["Unwrapped", "single_steps", "steps_of", "tagger_of", "unwrap"]
-
 
 class Unwrapped(NamedTuple):
     """A sequence classifier, and X after the steps before it."""

@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["NamedWeights", "Weights", "places_of"]
-
 
 class Weights(NamedTuple):
     """All weights of a model, by name.

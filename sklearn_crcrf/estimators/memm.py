@@ -17,8 +17,6 @@ from ..utils.soundness import Fact, Requirement
 from .crf.estimator import CRF
 from .crf.solving import SOLVERS
 
-__all__ = ["MEMM"]
-
 
 @documented
 @dataclass(eq=False, repr=False)

@@ -13,8 +13,6 @@ from ...structures import Scores
 from ...utils.soundness import Array, Fact, Requirement
 from .base import HeldOutBatch, HeldOutChoice
 
-__all__ = ["CalibratedSequenceClassifier"]
-
 
 @documented
 @dataclass(eq=False, repr=False)

@@ -15,8 +15,6 @@ from ...utils.soundness import Array, Requirement
 from ..opinion_pool.samples import Samples
 from .base import HeldOutBatch, HeldOutChoice
 
-__all__ = ["SegmentF1Classifier"]
-
 OUTSIDE = "O"
 # Costs below zero gained little on text like the training text, and lost much on other text.
 COSTS = np.arange(0.0, 4.25, 0.25)

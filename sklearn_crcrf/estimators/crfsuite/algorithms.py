@@ -11,8 +11,6 @@ from ..crf.estimator import CRF
 from ..crf.features import Features
 from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
 
-__all__ = ["ALGORITHMS", "ONLINE", "estimator_of"]
-
 
 class _Algorithm(NamedTuple):
     """The solver that stands for an algorithm of CRFsuite, and the defaults there.

@@ -11,8 +11,6 @@ from ...data.ragged import SequenceArray, locate, object_array
 from ...data.sequences import as_sequences
 from ...utils.names import shown
 
-__all__ = ["listed", "read_attributes"]
-
 _LISTS = (list, tuple, set, frozenset)
 
 

@@ -12,8 +12,6 @@ import scipy.sparse as sp
 
 from .quarks import read_quarks, write_quarks
 
-__all__ = ["MAGIC", "CRFsuiteModel", "crfsuite_bytes", "parse_crfsuite_model"]
-
 MAGIC, KIND, VERSION = b"lCRF", b"FOMC", 100
 HEADER = np.dtype(
     [

@@ -35,9 +35,6 @@ from .binary_model import crfsuite_bytes, parse_crfsuite_model
 from .tagger import CRFsuiteTagger, LabelLists
 from .weights import as_crfsuite_model, from_crfsuite_model
 
-__all__ = ["CRFsuiteCRF"]
-
-
 # The last tagger of an estimator, and the arrays that it was made of.
 _TAGGERS: WeakKeyDictionary[Any, tuple[tuple, Tagger]] = WeakKeyDictionary()
 

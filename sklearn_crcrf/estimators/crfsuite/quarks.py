@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["hash_keys", "read_quarks", "write_quarks"]
-
 MAGIC, BYTE_ORDER, N_TABLES = b"CQDB", 0x62445371, 256
 HEADER, RECORD = 24, 8
 FIRST_RECORD = HEADER + 8 * N_TABLES

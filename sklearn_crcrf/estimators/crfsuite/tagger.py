@@ -11,8 +11,6 @@ import scipy.sparse as sp
 from ...data.ragged import object_array
 from ...structures import Chain, Scores
 
-__all__ = ["CRFsuiteTagger", "LabelLists"]
-
 
 class LabelLists(list):
     """A list of lists, one for each sequence; numpy makes an array of dtype object of it.

@@ -10,8 +10,6 @@ from ..crf.estimator import CRF
 from ..crf.given_weights import check_labels, crf_with_weights
 from .binary_model import CRFsuiteModel
 
-__all__ = ["as_crfsuite_model", "from_crfsuite_model"]
-
 
 def from_crfsuite_model(
     model: CRFsuiteModel, separator: str, max_bytes: int | None

@@ -10,8 +10,6 @@ from ...linear.examples import Coefficients, Examples
 from ...linear.terms import TransitionFeature
 from ...structures import Scores
 
-__all__ = ["Block", "UnitScores"]
-
 
 class UnitScores(NamedTuple):
     """The scores of one unit, or counts of how often labellings use each.

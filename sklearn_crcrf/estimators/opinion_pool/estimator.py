@@ -34,8 +34,6 @@ from .expert import Expert, as_given, fit_expert, require_chain, rough_expert
 from .samples import Samples
 from .weighing import MAX_ITER, LabelledBatch, weigh
 
-__all__ = ["OpinionPoolCRF"]
-
 NOTHING_HELD_OUT = (
     "the weights of the experts are equal: no held-out sequence has labels that the experts know, "
     "so nothing is learned of their weights. Pass more sequences, or set weights"

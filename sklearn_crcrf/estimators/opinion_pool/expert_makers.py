@@ -12,8 +12,6 @@ from ...feature_extraction import Window
 from .merged_labels import MergedLabels
 from .random_attributes import RandomAttributes
 
-__all__ = ["label_experts", "positional_experts", "random_experts"]
-
 OFFSETS = {"before": (-2, -1), "here": (0,), "after": (1, 2)}
 
 

@@ -17,8 +17,6 @@ from ...utils.soundness import Requirement, indices, labels
 from .expert import WrappingClassifier, fit_expert, require_chain
 from .relabelled import relabelled
 
-__all__ = ["MergedLabels"]
-
 
 @documented
 @dataclass(eq=False, repr=False)

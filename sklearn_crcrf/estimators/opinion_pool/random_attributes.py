@@ -17,8 +17,6 @@ from ...data.sequences import as_sequences, is_table, sound_table
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Requirement, Sound, indices
 
-__all__ = ["RandomAttributes"]
-
 
 @dataclass(eq=False, repr=False)
 class RandomAttributes(Sound, TransformerMixin, BaseEstimator):

@@ -5,8 +5,6 @@ import numpy as np
 from ...data.ragged import joined_ranges
 from ...structures import Scores, TokenTransitions
 
-__all__ = ["relabelled"]
-
 
 def relabelled(scores: Scores, label: np.ndarray) -> Scores:
     """Scores for new labels: new label j has the scores of label ``label[j]``.

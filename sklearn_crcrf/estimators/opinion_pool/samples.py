@@ -8,8 +8,6 @@ from sklearn.utils import _safe_indexing
 
 from ...data.layout import Sequences
 
-__all__ = ["Samples"]
-
 
 class Samples(NamedTuple):
     """The data passed to ``fit``.

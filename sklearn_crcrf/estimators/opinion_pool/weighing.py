@@ -12,8 +12,6 @@ from ...solvers import lbfgs
 from ...structures import Structure
 from ...structures.weighted_sum import WeightedSum
 
-__all__ = ["MAX_ITER", "LabelledBatch", "weigh"]
-
 TOL, MAX_ITER = 1e-7, 1000
 # The weights are learned if the derivatives of the mean loss are at most this. The rule of the
 # solver, no progress in ten iterations, would take many evaluations at the minimum.

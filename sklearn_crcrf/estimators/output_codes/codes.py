@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-__all__ = ["CODES", "balanced_code", "error_bounds", "given_code", "one_vs_rest", "random_code"]
-
 # Of this number of random codes the best is taken.
 N_TRIES = 20
 # Labels of fewer tokens get bits at random: they hardly change how many tokens have a bit.

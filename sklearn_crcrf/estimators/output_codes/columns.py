@@ -13,8 +13,6 @@ from ...linear.designs import DenseDesign, sparse_design
 from ...linear.message_order import MessageOrder
 from ...structures import Structure
 
-__all__ = ["BitOrder", "Columns", "bit_probabilities"]
-
 N_TRANSITIONS = 4  # from bit 0 to 0, from 0 to 1, from 1 to 0, from 1 to 1
 
 

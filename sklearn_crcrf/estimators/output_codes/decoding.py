@@ -8,8 +8,6 @@ from ..._kernels.tree import binary_labels
 from ...structures import Scores, Structure
 from .columns import BitOrder, bit_probabilities
 
-__all__ = ["DECODINGS", "nearest_code_scores", "product_weights"]
-
 FindBits = Callable[[BitOrder, np.ndarray, np.ndarray], np.ndarray]
 
 

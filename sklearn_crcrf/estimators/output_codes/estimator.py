@@ -25,8 +25,6 @@ from .codes import CODES, check_rows_differ, error_bounds, given_code
 from .columns import BitOrder, Columns
 from .decoding import DECODINGS, nearest_code_scores, product_weights
 
-__all__ = ["OutputCodeCRF"]
-
 
 @documented
 @dataclass(eq=False, repr=False)

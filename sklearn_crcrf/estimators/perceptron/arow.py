@@ -11,8 +11,6 @@ from ...base.docstrings import documented
 from .learning import LEARNERS, LastWeights, Learned, MarginRule
 from .online import EPOCHS, OnlineClassifier
 
-__all__ = ["ArowCRF"]
-
 
 @documented
 @dataclass(eq=False, repr=False)

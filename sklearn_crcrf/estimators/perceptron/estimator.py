@@ -17,8 +17,6 @@ from .learning import LEARNERS, LastWeights, Learned
 from .online import EPOCHS, OnlineClassifier
 from .voting import WeightHistory, count_votes
 
-__all__ = ["StructuredPerceptron"]
-
 
 @documented
 @dataclass(eq=False, repr=False)

@@ -13,8 +13,6 @@ from ...linear.examples import Coefficients, Examples, correct, step_by_margin
 from .resuming import Known
 from .voting import WeightHistory
 
-__all__ = ["LEARNERS", "LastWeights", "Learned", "MarginRule", "MeanWeights", "Rows"]
-
 
 class Learned(NamedTuple):
     """The state of training, from which it can be continued.

@@ -28,8 +28,6 @@ from .learning import LastWeights, Learned
 from .out_of_core import FolderExamples, check_out_of_core
 from .resuming import Known
 
-__all__ = ["EPOCHS", "OnlineClassifier"]
-
 EPOCHS = [Interval(Integral, 1, None, closed="left")]
 
 

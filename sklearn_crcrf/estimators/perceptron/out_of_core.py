@@ -12,8 +12,6 @@ from ...linear.parts import OwnCorpus
 from ...out_of_core.corpus_folder import refuse_what_needs_all
 from .learning import LastWeights, Rows
 
-__all__ = ["FolderExamples", "check_out_of_core"]
-
 
 def check_out_of_core(perceptron: Any, y: Any, sample_weight: Any) -> None:
     """Check, before any work, that an online trainer can be trained on a corpus folder.

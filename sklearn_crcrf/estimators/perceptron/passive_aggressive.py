@@ -11,8 +11,6 @@ from ...base.docstrings import documented
 from .learning import LEARNERS, LastWeights, Learned, MarginRule
 from .online import EPOCHS, OnlineClassifier
 
-__all__ = ["PassiveAggressiveCRF"]
-
 
 @documented
 @dataclass(eq=False, repr=False)

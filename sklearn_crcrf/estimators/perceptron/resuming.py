@@ -8,8 +8,6 @@ from ...base.weights import NamedWeights, Weights, places_of
 from ...linear.examples import Coefficients
 from .voting import WeightHistory
 
-__all__ = ["Known"]
-
 
 class Known(NamedTuple):
     """The state of training, with the names of attributes and labels.

@@ -11,8 +11,6 @@ from ...data.ragged import joined_ranges
 from ...linear.examples import Coefficients, Differences, Examples, find
 from ...utils.soundness import Array, Fact, Requirement, below, indices, pointers
 
-__all__ = ["Changes", "WeightHistory", "count_votes"]
-
 
 class Changes(NamedTuple):
     """The versions of a matrix, each stored as its difference from the previous version.

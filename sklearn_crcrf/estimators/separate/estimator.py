@@ -30,8 +30,6 @@ from ...utils.soundness import Array, Requirement, below, indices, labels
 from .held_out import HeldOut
 from .rates import LinkRates, TypedLinks
 
-__all__ = ["SeparateCRF"]
-
 # What is tried: C of LogisticRegression, and exponents of the rates, from cautious to bold.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2)

@@ -9,8 +9,6 @@ from sklearn.utils import check_random_state
 from ...structures import Scores
 from .rates import TypedLinks
 
-__all__ = ["HeldOut"]
-
 
 class HeldOut:
     """Labels in folds, each held out of training once.

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from ...counts.co_occurrence import co_occurrence_rates
 from ...structures import Scores, Structure, TokenTransitions
 
-__all__ = ["LinkRates", "TypedLinks", "log_rates", "narrower_log_rates"]
-
 # A scaling that changes by less is done; near-diagonal rates take many rounds.
 TOLERANCE, MAX_ROUNDS = 1e-10, 1000
 # Added to each mean belief, so that none is zero.
