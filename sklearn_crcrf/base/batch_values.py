@@ -8,20 +8,22 @@ from ..structures import Scores, Structure
 
 
 def token_marginals(structure: Structure, scores: Scores, first: int) -> np.ndarray:
-    """Marginal probabilities of the labels of all tokens of a batch."""
-    log_z, marginals = structure.marginals(scores)
-    raise_if_not_finite(log_z, structure, scores, first)
-    raise_if_too_large(log_z, structure, scores, first)
+    """Return the marginal probabilities of the labels of all tokens of a batch."""
+    log_z, marginals = _marginals(structure, scores, first)
     raise_if_impossible(log_z, first)
     return marginals
 
 
 def log_partition(structure: Structure, scores: Scores, first: int) -> np.ndarray:
-    """Log-partition of each sequence of a batch, -inf where no path is possible."""
-    log_z, _ = structure.marginals(scores)
+    """Return the log-partition of each sequence of a batch, -inf where no path is possible."""
+    return _marginals(structure, scores, first)[0]
+
+
+def _marginals(structure: Structure, scores: Scores, first: int) -> tuple[np.ndarray, np.ndarray]:
+    log_z, marginals = structure.marginals(scores)
     raise_if_not_finite(log_z, structure, scores, first)
     raise_if_too_large(log_z, structure, scores, first)
-    return log_z
+    return log_z, marginals
 
 
 def raise_if_not_finite(

@@ -12,9 +12,9 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_n_features, validate_data
 
-from ..data.layout import Rows, Sequences
+from ..data.layout import Sequences
 from ..data.missing import unusual_types
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
@@ -141,10 +141,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ValueError
             If no path of a sequence is possible, or ``subject_to`` is not None.
         """
-        refuse_subject_to(subject_to, "predict_proba")
-        _refuse_encoded_labels(X, "predict_proba")
-        marginals, mirror = self._marginals(X)
-        return _as_list(mirror(marginals))
+        return self._probabilities(X, subject_to, "predict_proba")
 
     def predict_log_proba(self, X: Any, subject_to: None = None) -> Any:
         """Logarithms of :meth:`predict_proba`.
@@ -157,11 +154,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         -------
         log_proba : in the layout of :meth:`predict_proba`
         """
-        refuse_subject_to(subject_to, "predict_log_proba")
-        _refuse_encoded_labels(X, "predict_log_proba")
-        marginals, mirror = self._marginals(X)
         with np.errstate(divide="ignore"):
-            return _as_list(mirror(np.log(marginals)))
+            return self._probabilities(X, subject_to, "predict_log_proba", np.log)
 
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
         """The k best paths of each sequence with their probabilities.
@@ -255,10 +249,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
                 spelled.before,
             )
             found: list[list[tuple]] = [[] for _ in structure.offsets[1:]]
-            for s, *span in zip(
-                sequence, start.tolist(), end.tolist(), kind, np.exp(value).tolist(), strict=True
-            ):
-                found[s].append(tuple(span))
+            columns = sequence, start.tolist(), end.tolist(), kind, np.exp(value).tolist()
+            for number, *span in zip(*columns, strict=True):
+                found[number].append(tuple(span))
             return found
 
         results, _ = self._map(X, spans, requires="span_log_probability")
@@ -361,9 +354,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             return validate_data(self, table, accept_sparse="csr", dtype=None, reset=reset)
 
         sequences = as_sequences(X, check_table=check_table)
-        is_table = isinstance(sequences.mirror, Rows)
-        if not is_table:
-            self._check_n_attributes(sequences.X, reset)
+        is_table = sequences.mirror.is_table
+        if not is_table and sequences.X.ndim > 1:
+            _check_n_features(self, sequences.X, reset=reset)
         if y is None:
             return sequences
         labels = sequences.mirror.labels(y, "y")
@@ -400,17 +393,17 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             warn_caller(SINGLE_TOKENS)
         return sequences, token_weights(sequences, sample_weight)
 
-    def _check_n_attributes(self, X: SequenceArray, reset: bool) -> None:
-        width = X.shape[1] if X.ndim > 1 else None
-        if width is None:
-            return
-        if reset:
-            self.n_features_in_ = width
-        elif width != getattr(self, "n_features_in_", width):
-            raise ValueError(
-                f"X has {width} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
+    def _probabilities(
+        self, X: Any, subject_to: Any, method: str, function: Callable = np.asarray
+    ) -> Any:
+        """A function of the marginal probabilities, in the layout of X."""
+        refuse_subject_to(subject_to, method)
+        _refuse_encoded_labels(X, method)
+        marginals, mirror = self._marginals(X)
+        mirrored = mirror(function(marginals))
+        # An object array of arrays, for a list of sequences, becomes a list of arrays.
+        is_nested = isinstance(mirrored, np.ndarray) and mirrored.dtype == object
+        return list(mirrored) if is_nested else mirrored
 
     def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
         results, mirror = self._map(X, token_marginals)
@@ -511,9 +504,3 @@ def _refuse_encoded_labels(X: Any, method: str) -> None:
             "sample, but a sample is a sequence; use EmpiricalCRF.predict_out_of_fold, or a "
             'table with sample_unit="token"'
         )
-
-
-def _as_list(mirrored: Any) -> Any:
-    """Turn an object array of arrays, for a list of sequences, into a list of arrays."""
-    is_nested = isinstance(mirrored, np.ndarray) and mirrored.dtype == object
-    return list(mirrored) if is_nested else mirrored

@@ -80,26 +80,16 @@ class SubjectTo:
             value, y[tokens] = used.best(unit, inequalities)
             if value == -np.inf and not used.is_possible(unit, []):
                 # Then y had the best label of each token by itself.
-                used = programs_of(structure, _without_links(scores))
+                no_links = Scores.of(scores.state, np.zeros_like(scores.transition))
+                used = programs_of(structure, no_links)
                 value, y[tokens] = used.best(unit, inequalities)
             if value == -np.inf:
-                reason = self._reason(used, unit, inequalities)
-                raise ValueError(f"X, sequence {first + unit}: no possible labels satisfy {reason}")
+                needed = _needed_constraints(used, unit, inequalities)
+                named = (f"subject_to[{i}], {self._constraints[i]}" for i in needed)
+                raise ValueError(
+                    f"X, sequence {first + unit}: no possible labels satisfy {' and '.join(named)}"
+                )
         return y
-
-    def _reason(
-        self,
-        programs: IntegerPrograms | LatticePrograms,
-        unit: int,
-        inequalities: Sequence[Inequalities],
-    ) -> str:
-        """The names of constraints that no labelling satisfies, but without any one of them."""
-        needed = list(range(len(inequalities)))
-        for i in range(len(inequalities)):
-            others = [j for j in needed if j != i]
-            if not programs.is_possible(unit, [inequalities[j] for j in others]):
-                needed = others
-        return " and ".join(f"subject_to[{i}], {self._constraints[i]}" for i in needed)
 
 
 def refuse_subject_to(subject_to: Any, method: str) -> None:
@@ -109,6 +99,18 @@ def refuse_subject_to(subject_to: Any, method: str) -> None:
             f"{method} has no probabilities under constraints: subject_to is for predict, which "
             "finds the best labels that satisfy them"
         )
+
+
+def _needed_constraints(
+    programs: IntegerPrograms | LatticePrograms, unit: int, inequalities: Sequence[Inequalities]
+) -> list[int]:
+    """Return which constraints no labelling satisfies, but without any one of them."""
+    needed = list(range(len(inequalities)))
+    for i in range(len(inequalities)):
+        others = [j for j in needed if j != i]
+        if not programs.is_possible(unit, [inequalities[j] for j in others]):
+            needed = others
+    return needed
 
 
 def _checked(constraints: Any) -> list[GlobalConstraint]:
@@ -124,8 +126,3 @@ def _checked(constraints: Any) -> list[GlobalConstraint]:
                 f"AtMost(...), got {shown(constraint)}"
             )
     return list(constraints)
-
-
-def _without_links(scores: Scores) -> Scores:
-    """The state scores only."""
-    return Scores.of(scores.state, np.zeros_like(scores.transition))

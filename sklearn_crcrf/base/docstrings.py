@@ -1,4 +1,116 @@
-"""What parameters and attributes mean in every estimator that has them."""
+"""What parameters, attributes and arguments mean in every estimator that has them.
+
+Parameters
+----------
+sigma : float, default=1.0
+    Standard deviation of the Gaussian prior of every weight, in (0, inf]: the sum of the losses
+    has the penalty :math:`\\lVert w \\rVert^2 / (2 \\sigma^2)`. It is ``1 / sqrt(2 c2)`` for
+    the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
+c1 : float, default=0.0
+    Strength of the L1 penalty, which makes weights exactly zero.
+min_freq : int, default=1
+    Attributes that fewer tokens have are left out.
+boundaries : bool, default=False
+    Whether the first and the last labels of sequences have weights too, or in trees the labels
+    of roots and of leaves.
+edge_columns : collection of str or int, default=()
+    Columns of X, or keys of feature dicts, whose attributes also have a weight for every
+    pair of labels: the transition into a token depends on them. Token strings are the
+    column "token". On types and attributes of the edges of trees transitions always depend.
+constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
+        mapping or array, default=None
+    The labels that may follow each label: a scheme of segments, a mapping from label to
+    labels, or a bool array of shape (n_labels, n_labels). All other transitions are
+    impossible, in training and in prediction.
+max_iter : int, default=1000
+    Maximum number of iterations, or of epochs of "sgd".
+tol : float, default=1e-5
+    Stop when the objective falls by less than this fraction of its value over ten iterations,
+    or over five epochs of "sgd".
+warm_start : bool, default=False
+    Start from the weights of the last fit, for the attributes and labels that it had. Labels
+    stay, also those that y lacks.
+class_weight : None, "balanced" or dict, default=None
+    Weights of labels. The weight of a sequence is the mean over its tokens.
+validation_fraction : float, default=None
+    Fraction of the sequences, chosen at random, that are held out of training. After every
+    iteration the model is validated on them, the best model is kept, and training stops when
+    ``n_iter_no_change`` iterations have not made a better one. None holds out nothing.
+n_iter_no_change : int, default=10
+    Number of iterations in which the validation loss must fall.
+dtype : {"float32", "float64"} or None, default=None
+    Precision of weights and scores; by default the precision of a numeric X,
+    else float64.
+binning : transformer, default=None
+    Gives integer codes to numeric columns; by default ten bins of about equal frequency,
+    or one bin per value if there are fewer values.
+sample_unit : {"sequence", "token"}, default="sequence"
+    The unit that scikit-learn treats as a sample. ``"token"`` is for tables whose rows are
+    tokens: then string scorers and stratified splits work.
+verbose : int, default=0
+    Print a line after every ``verbose`` iterations; 0 for none.
+
+Attributes
+----------
+classes_ : ndarray of shape (n_labels,)
+    The labels, in the order of the columns of probabilities.
+coef_ : ndarray of shape (n_attributes, n_labels)
+    The weight of each attribute for each label.
+transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+    The weight of each pair of a label and the next one.
+edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+    A table of weights of transitions for each of ``edge_attribute_names_``.
+begin_, end_ : ndarray of shape (n_labels,)
+    Weights of the first and last labels; zero unless there are ``boundaries``.
+attribute_names_ : ndarray of shape (n_attributes,)
+    The attribute of each row of ``coef_``.
+edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
+    The attribute of each table of ``edge_coef_``; ``"edge=left"`` is the type "left" of the
+    edges of trees, and ``"edge0"`` the first of their attributes.
+state_features_ : dict
+    The weights of pairs of attribute and label that are not zero.
+transition_features_ : dict
+    The weights of pairs of labels that are not zero.
+counts_ : Counts
+    The sufficient statistics.
+tabulator_ : Tabulator
+    Turns X into columns of symbols.
+encoder_ : Encoder
+    Numbers the symbols of all columns.
+loss_curve_ : list of float
+    The objective, with the penalty, after each iteration.
+validation_curve_ : list of float
+    The mean loss of the held-out sequences, without the penalty, after each iteration; empty
+    if no sequence is held out.
+n_iter_ : int
+    Number of iterations, and of values in ``loss_curve_``.
+converged_ : bool
+    Whether training ended by itself: it was neither interrupted nor ended by ``max_iter``.
+n_features_in_ : int
+    Number of columns of X, if it has columns.
+feature_names_in_ : ndarray of str objects
+    Names of the columns of X, if it is a data frame.
+
+Arguments of methods
+--------------------
+X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
+    Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
+    2-D array are sequences of one token, and a DataFrame with the index
+    (sequence, position) has a token in each row. The samples of a GraphArray are trees.
+sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+    One weight for each sequence, or for each row of a table, or for each token; the weight
+    of a sequence is then the mean over its tokens.
+classes : array-like of labels, optional
+    For the first call: all labels there will be. Without it, new labels may come, as
+    new attributes may.
+allowed : list of lists or SequenceArray, optional
+    Known labels: for each token its label, a set of labels that it may have, or None if
+    any is possible.
+subject_to : list of constraints, optional
+    Constraints on the labels of whole sequences, such as
+    :class:`~sklearn_crcrf.labels.AtMost`. A sequence whose labels break one has the
+    labels of the path with the highest score that satisfies all, found by integer programming.
+"""
 
 from typing import Any, TypeVar
 
@@ -7,118 +119,7 @@ from .parameters import SHARED
 
 Estimator = TypeVar("Estimator", bound=Any)
 
-PARAMETERS = entries_of("""
-    sigma : float, default=1.0
-        Standard deviation of the Gaussian prior of every weight, in (0, inf]: the sum of the losses
-        has the penalty :math:`\\lVert w \\rVert^2 / (2 \\sigma^2)`. It is ``1 / sqrt(2 c2)`` for
-        the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
-    c1 : float, default=0.0
-        Strength of the penalty of absolute values, which makes weights exactly zero.
-    min_freq : int, default=1
-        Attributes that fewer tokens have are left out.
-    boundaries : bool, default=False
-        Whether the first and the last labels of sequences have weights too, or in trees the labels
-        of roots and of leaves.
-    edge_columns : collection of str or int, default=()
-        Columns of X, or keys of feature dicts, whose attributes also have a weight for every
-        pair of labels: the transition into a token depends on them. Token strings are the
-        column "token". On types and attributes of the edges of trees transitions always depend.
-    constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
-            mapping or array, default=None
-        The labels that may follow each label: a scheme of segments, a mapping from label to
-        labels, or a bool array of shape (n_labels, n_labels). All other transitions are
-        impossible, in training and in prediction.
-    max_iter : int, default=1000
-        Maximum number of iterations, or of epochs of "sgd".
-    tol : float, default=1e-5
-        Stop when the objective falls by less than this fraction of its value over ten iterations,
-        or over five epochs of "sgd".
-    warm_start : bool, default=False
-        Start from the weights of the last fit, for the attributes and labels that it had. Labels
-        stay, also those that y lacks.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of labels. The weight of a sequence is the mean over its tokens.
-    validation_fraction : float, default=None
-        Fraction of the sequences, chosen at random, that are held out of training. After every
-        iteration the model is validated on them, the best model is kept, and training stops when
-        ``n_iter_no_change`` iterations have not made a better one. None holds out nothing.
-    n_iter_no_change : int, default=10
-        Number of iterations in which the validation loss must fall.
-    dtype : {"float32", "float64"} or None, default=None
-        Precision of weights and scores; by default the precision of a numeric X,
-        else float64.
-    binning : transformer, default=None
-        Gives integer codes to numeric columns; by default ten bins of about equal frequency,
-        or one bin per value if there are fewer values.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        The unit that scikit-learn treats as a sample. ``"token"`` is for tables whose rows are
-        tokens: then string scorers and stratified splits work.
-    verbose : int, default=0
-        Print a line after every ``verbose`` iterations; 0 for none.
-    """)
-
-ATTRIBUTES = entries_of("""
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
-    coef_ : ndarray of shape (n_attributes, n_labels)
-        The weight of each attribute for each label.
-    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        The weight of each pair of a label and the next one.
-    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
-        A table of weights of transitions for each of ``edge_attribute_names_``.
-    begin_, end_ : ndarray of shape (n_labels,)
-        Weights of the first and last labels; zero unless there are ``boundaries``.
-    attribute_names_ : ndarray of shape (n_attributes,)
-        The attribute of each row of ``coef_``.
-    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
-        The attribute of each table of ``edge_coef_``; ``"edge=left"`` is the type "left" of the
-        edges of trees, and ``"edge0"`` the first of their attributes.
-    state_features_ : dict
-        The weights of pairs of attribute and label that are not zero.
-    transition_features_ : dict
-        The weights of pairs of labels that are not zero.
-    counts_ : Counts
-        The sufficient statistics.
-    tabulator_ : Tabulator
-        Turns X into columns of symbols.
-    encoder_ : Encoder
-        Numbers the symbols of all columns.
-    loss_curve_ : list of float
-        The objective, with the penalty, after each iteration.
-    validation_curve_ : list of float
-        The mean loss of the held-out sequences, without the penalty, after each iteration; empty
-        if no sequence is held out.
-    n_iter_ : int
-        Number of iterations, and of values in ``loss_curve_``.
-    converged_ : bool
-        Whether training ended by itself: it was neither interrupted nor ended by ``max_iter``.
-    n_features_in_ : int
-        Number of columns of X, if it has columns.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, if it is a data frame.
-    """)
-
-ARGUMENTS = entries_of("""
-    X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
-        Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
-        2-D array are sequences of one token, and a DataFrame with the index
-        (sequence, position) has a token in each row. The samples of a GraphArray are trees.
-    sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
-        One weight for each sequence, or for each row of a table, or for each token; the weight
-        of a sequence is then the mean over its tokens.
-    classes : array-like of labels, optional
-        For the first call: all labels there will be. Without it, new labels may come, as
-        new attributes may.
-    allowed : list of lists or SequenceArray, optional
-        Known labels: for each token its label, a set of labels that it may have, or None if
-        any is possible.
-    subject_to : list of constraints, optional
-        Constraints on the labels of whole sequences, such as
-        :class:`~sklearn_crcrf.labels.AtMost`. A sequence whose labels break one has the
-        labels of the path with the highest score that satisfies all, found by integer programming.
-    """)
-
-fill = filling({**PARAMETERS, **ATTRIBUTES, **ARGUMENTS})
+fill = filling(entries_of(__doc__ or ""))
 
 
 def documented(kind: type[Estimator]) -> type[Estimator]:

@@ -10,6 +10,8 @@ from ..data.layout import Sequences
 from ..data.ragged import SequenceArray, locate
 from ..utils.real_numbers import real_numbers
 
+NUMBERS = "sample_weight must hold a number for each sequence, or for each token"
+
 
 def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
     """The weight of each token.
@@ -28,12 +30,12 @@ def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
         sample_weight = 1.0
     n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
     if not _is_collection(sample_weight):
-        weights = np.broadcast_to(_as_weights(sample_weight), n_tokens)
+        weights = np.broadcast_to(real_numbers(sample_weight, NUMBERS), n_tokens)
     elif sequences.mirror.is_table or _is_nested(sample_weight):
-        weights = _as_weights(sequences.mirror.flat(sample_weight, "sample_weight").data)
+        weights = real_numbers(sequences.mirror.flat(sample_weight, "sample_weight").data, NUMBERS)
     else:
         sequences.mirror.check_index(sample_weight, "sample_weight")
-        weights = _as_weights(sample_weight)
+        weights = real_numbers(sample_weight, NUMBERS)
         if weights.shape != lengths.shape:
             raise ValueError(
                 f"sample_weight has shape {weights.shape}, but there are {len(lengths)} sequences"
@@ -92,12 +94,6 @@ def sequence_weights(weights: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     per_sequence[offsets[1:] == offsets[:-1]] = 0.0
     per_sequence /= np.maximum(np.diff(offsets), 1)
     return per_sequence
-
-
-def _as_weights(numbers: Any) -> np.ndarray:
-    return real_numbers(
-        numbers, "sample_weight must hold a number for each sequence, or for each token"
-    )
 
 
 def _is_collection(weights: Any) -> bool:
