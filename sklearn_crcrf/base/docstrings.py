@@ -18,7 +18,7 @@ edge_columns : collection of str or int, default=()
     pair of labels: the transition into a token depends on them. Token strings are the
     column "token". On types and attributes of the edges of trees transitions always depend.
 constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
-        mapping or array, default=None
+            mapping or array, default=None
     The labels that may follow each label: a scheme of segments, a mapping from label to
     labels, or a bool array of shape (n_labels, n_labels). All other transitions are
     impossible, in training and in prediction.

@@ -38,6 +38,10 @@ from .weights import as_crfsuite_model, from_crfsuite_model
 # The last tagger of an estimator, and the arrays that it was made of.
 _TAGGERS: WeakKeyDictionary[Any, tuple[tuple, Tagger]] = WeakKeyDictionary()
 
+NOT_NEGATIVE = [Interval(Real, 0, None, closed="left"), None]
+POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
+SWITCHES = "all_possible_states", "all_possible_transitions", "error_sensitive", "averaging"
+
 MEANINGLESS = {
     "num_memories": "the number of kept steps is fixed",
     "epsilon": "training ends by delta and period, or after an epoch without errors",
@@ -201,26 +205,15 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "algorithm": [str, None],
-        "min_freq": [Interval(Real, 0, None, closed="left"), None],
-        "all_possible_states": ["boolean", None],
-        "all_possible_transitions": ["boolean", None],
-        "c1": [Interval(Real, 0, None, closed="left"), None],
-        "c2": [Interval(Real, 0, None, closed="left"), None],
         "max_iterations": [Interval(Integral, 0, None, closed="left"), None],
         "period": [Interval(Integral, 1, None, closed="left"), None],
-        "delta": [Interval(Real, 0, None, closed="left"), None],
         "pa_type": [Options(Integral, {0, 1, 2}), None],
-        "c": [Interval(Real, 0, None, closed="neither"), None],
-        "error_sensitive": ["boolean", None],
-        "averaging": ["boolean", None],
-        "variance": [Interval(Real, 0, None, closed="neither"), None],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "model_filename": [str, os.PathLike, None],
+        **dict.fromkeys(("min_freq", "c1", "c2", "delta"), NOT_NEGATIVE),
+        **dict.fromkeys(("c", "variance", "gamma"), POSITIVE),
+        **{name: ["boolean", None] for name in SWITCHES},
         **{name: [object, None] for name in MEANINGLESS},
         "keep_tempfiles": ["boolean"],
-        "verbose": ["verbose"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
     def __sklearn_tags__(self):
@@ -409,8 +402,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         crf = self._trained()
         if crf is None:
             return None
-        attribute, _ = crf.coef_.nonzero()
-        return crf.attribute_names_[np.unique(attribute)].tolist()
+        return crf.attribute_names_[np.unique(crf.coef_.nonzero()[0])].tolist()
 
     @property
     def num_attributes_(self) -> int | None:
@@ -421,14 +413,12 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     @property
     def state_features_(self) -> dict[tuple[str, Any], float] | None:
         """The weights ``{(attribute, label): weight}`` that are not zero; None before fit."""
-        crf = self._trained()
-        return None if crf is None else crf.state_features_
+        return getattr(self._trained(), "state_features_", None)
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float] | None:
         """The weights ``{(label, next label): weight}`` that are not zero; None before fit."""
-        crf = self._trained()
-        return None if crf is None else crf.transition_features_
+        return getattr(self._trained(), "transition_features_", None)
 
     @property
     def loss_curve_(self) -> list[float]:

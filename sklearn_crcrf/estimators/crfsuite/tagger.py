@@ -81,19 +81,15 @@ class CRFsuiteTagger:
         """The probability of the label y at a position of the sequence that was set."""
         self._require_sequence()
         if not self._marginals:
-            self._set_marginals()
+            crf = self._crf
+            self._number = {label: i for i, label in enumerate(crf.classes_)}
+            if isinstance(self._xseq, list):
+                with suppress(TypeError, ValueError):
+                    self._marginals = crf._kept_tagger().probabilities(self._xseq).tolist()
+            if not self._marginals:
+                tokens = crf.predict_marginals_single(self._xseq)
+                self._marginals = [list(token.values()) for token in tokens]
         return self._marginals[pos][self._number[y]]
-
-    def _set_marginals(self) -> None:
-        crf = self._crf
-        self._number = {label: i for i, label in enumerate(crf.classes_)}
-        if isinstance(self._xseq, list):
-            with suppress(TypeError, ValueError):
-                self._marginals = crf._kept_tagger().probabilities(self._xseq).tolist()
-                return
-        self._marginals = [
-            list(token.values()) for token in crf.predict_marginals_single(self._xseq)
-        ]
 
     def probability(self, yseq: Any) -> float:
         """The probability of labels of the sequence that was set.
