@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..utils.soundness import Array, Fact, Requirement, indices, labels, require
+from ..utils.soundness import Array, Fact, Requirement, indices, is_fitted, labels, require
 
 SCALARS = str | bytes | Number | np.generic | None
 # Of polynomials; scikit-learn counts their terms one degree after the other.
@@ -49,7 +49,7 @@ def _all_requirements(estimator: Any, name: str) -> Iterator[Requirement]:
     if hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
         named |= _parameters_of(estimator.__class__)
-    if _is_fitted(estimator) or name in CONTAINERS:
+    if is_fitted(estimator) or name in CONTAINERS:
         for requirement in REQUIREMENTS[name](estimator):
             yield requirement
             named.add(requirement.name.partition("[")[0].partition(".")[0])
@@ -63,10 +63,6 @@ def _all_requirements(estimator: Any, name: str) -> Iterator[Requirement]:
 @cache
 def _parameters_of(cls: type) -> frozenset[str]:
     return frozenset(cls._get_param_names())  # type: ignore[attr-defined]
-
-
-def _is_fitted(estimator: Any) -> bool:
-    return any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
 
 
 def _are(kind: Any, values: Iterable) -> bool:

@@ -1,8 +1,9 @@
 """The classes and functions that a model file may name.
 
 They hold data and compute with it. With no values of their attributes do they open, write, fetch or
-run anything; the attributes in :data:`LIMITED` could, so their values are limited. The classes of
-scikit-learn are those that have requirements in :mod:`.foreign`.
+run anything; the attributes in :data:`LIMITED` could, so their values are limited. Among
+them are all public estimators of this package, and the classes of scikit-learn that have
+requirements in :mod:`.foreign`.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,13 +11,15 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from .foreign import SCIKIT_LEARN
 
 PACKAGE = __package__.partition(".")[0]
 
-# Classes of this package whose attributes are stored, by the module that defines them.
+# Classes of this package whose attributes are stored, by the module that defines them, beside the
+# public estimators.
 OBJECTS = {
-    "base.pipeline": ["SequencePipeline"],
     "counts.binning": ["EqualFrequencyBins"],
     "counts.counts": ["Counts"],
     "counts.lexicon": ["Lexicon"],
@@ -36,12 +39,6 @@ OBJECTS = {
     "criteria.token_error": ["TokenError"],
     "data.phrases": ["Phrases"],
     "data.vocabulary": ["Vocabulary"],
-    "estimators.boosting.estimator": ["BoostedCRF"],
-    "estimators.calibration.estimator": ["CalibratedSequenceClassifier"],
-    "estimators.calibration.segment_f1": ["SegmentF1Classifier"],
-    "estimators.crf.estimator": ["CRF"],
-    "estimators.crfsuite.estimator": ["CRFsuiteCRF"],
-    "estimators.empirical.estimator": ["EmpiricalCRF"],
     "estimators.empirical.exponents": ["Exponents"],
     "estimators.empirical.frequencies": ["FrequencyModel"],
     "estimators.empirical.model": ["Statistics"],
@@ -52,34 +49,8 @@ OBJECTS = {
     "estimators.empirical.triangle_rates": ["TriangleRates"],
     "estimators.empirical.run_rates": ["RunRates"],
     "estimators.empirical.type_rates": ["TypeRates"],
-    "estimators.graphs.associative": ["AssociativeMarkovNetwork"],
-    "estimators.graphs.estimator": ["GraphCRF"],
-    "estimators.hmm": ["HMM"],
-    "estimators.induction.estimator": ["FeatureInduction"],
-    "estimators.lattice.estimator": ["LatticeCRF"],
-    "estimators.max_margin.estimator": ["MaxMarginCRF"],
-    "estimators.memm": ["MEMM"],
-    "estimators.opinion_pool.estimator": ["OpinionPoolCRF"],
     "estimators.opinion_pool.merged_labels": ["MergedLabels"],
     "estimators.opinion_pool.random_attributes": ["RandomAttributes"],
-    "estimators.output_codes.estimator": ["OutputCodeCRF"],
-    "estimators.perceptron.arow": ["ArowCRF"],
-    "estimators.perceptron.estimator": ["StructuredPerceptron"],
-    "estimators.perceptron.passive_aggressive": ["PassiveAggressiveCRF"],
-    "estimators.semi_markov.estimator": ["SemiMarkovCRF"],
-    "estimators.semi_markov.features": ["SegmentFeatures"],
-    "estimators.semi_markov.gazetteer": ["SegmentGazetteer"],
-    "estimators.semi_markov.with_segments": ["WithSegments"],
-    "estimators.separate.estimator": ["SeparateCRF"],
-    "feature_extraction.found_labels": ["FoundLabels"],
-    "feature_extraction.gazetteer": ["Gazetteer"],
-    "feature_extraction.per_token": ["PerToken"],
-    "feature_extraction.template_features": ["TemplateFeatures"],
-    "feature_extraction.token_features": ["TokenFeatures"],
-    "feature_extraction.vectorizer": ["SequenceVectorizer"],
-    "feature_extraction.window": ["Window"],
-    "feature_extraction.word_clusters": ["WordClusters"],
-    "feature_extraction.word_vectors": ["WordVectors"],
     "labels.encoding": ["LabelIds"],
     "linear.edge_data": ["EdgeEncoder"],
     "linear.encoder": ["AttributeEncoder"],
@@ -161,16 +132,17 @@ def is_trusted(kind: str, module: Any, name: Any) -> bool:
     full_name = f"{module}.{name}"
     if full_name in trusted_names().get(kind, ()):
         return True
-    return kind == "ObjectNode" and any(
-        name in names and getattr(import_module(exporter), name).__module__ == module
-        for exporter, names in SCIKIT_LEARN.items()
-        if full_name.startswith(f"{exporter}.")
-    )
+    for exporter, names in {PACKAGE: import_module(PACKAGE).__all__, **SCIKIT_LEARN}.items():
+        if kind == "ObjectNode" and full_name.startswith(f"{exporter}.") and name in names:
+            cls = getattr(import_module(exporter), name)
+            is_estimator = isinstance(cls, type) and issubclass(cls, BaseEstimator)
+            return is_estimator and cls.__module__ == module
+    return False
 
 
 @lru_cache(maxsize=1)
 def trusted_names() -> dict[str, frozenset[str]]:
-    """The names that each kind of node of a skops file may have, but for scikit-learn's classes."""
+    """The names that each kind of node of a skops file may have, but for public estimators."""
     builtin = "builtins.{}".format
     numpy_scalars = _names({"numpy": NUMPY_SCALARS.split()})
     functions = [

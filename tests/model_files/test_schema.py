@@ -90,14 +90,17 @@ def test_every_listed_name_is_there_and_what_it_should_be():
         assert isinstance(getattr(np, attribute, None), np.ufunc) or hasattr(special, attribute)
 
 
-def test_every_public_estimator_is_listed():
+def test_public_estimators_are_trusted_and_nothing_else_that_is_public():
     public = [getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__]
     estimators = [c for c in public if isinstance(c, type) and issubclass(c, BaseEstimator)]
     estimators.remove(SequencePipeline)  # its steps are checked
     assert len(estimators) > 10
     for cls in estimators:
-        assert f"{cls.__module__}.{cls.__name__}" in trusted_names()["ObjectNode"]
+        assert is_trusted("ObjectNode", cls.__module__, cls.__name__)
+        assert not is_trusted("ObjectNode", "sklearn_crcrf.elsewhere", cls.__name__)
         assert issubclass(cls, Sound)
+    for container in (sklearn_crcrf.SequenceArray, sklearn_crcrf.explain):
+        assert not is_trusted("ObjectNode", container.__module__, container.__name__)
 
 
 def test_the_file_that_overwrote_another(tmp_path):

@@ -31,8 +31,14 @@ def classifier_with(estimator: Any, *attributes: str) -> Any:
     return classifier
 
 
-def import_pyplot(display: Any) -> Any:
-    """matplotlib.pyplot, or an ImportError that says how to install it."""
+def new_axes(display: Any, ax: Any, figsize: tuple[float, float]) -> Any:
+    """Set ``ax_`` and ``figure_`` of a display: the given axes, or the axes of a new figure.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed; the message says how to install it.
+    """
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -40,13 +46,9 @@ def import_pyplot(display: Any) -> Any:
             f"{type(display).__name__} needs matplotlib, which comes with "
             'pip install "sklearn-crcrf[plot]"'
         ) from error
-    return plt
-
-
-def new_axes(display: Any, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
-    """The given axes, or the axes of a new figure."""
-    plt = import_pyplot(display)
-    return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+    ax = plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+    display.ax_, display.figure_ = ax, ax.figure
+    return ax
 
 
 def grid_in(ax: Any, n_rows: int, n_columns: int, **options: Any) -> np.ndarray:

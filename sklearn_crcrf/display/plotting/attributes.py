@@ -100,8 +100,7 @@ class TopAttributesDisplay:
         n_columns = min(n_columns, n_labels)
         n_rows = -(-n_labels // n_columns)
         tallest = max((len(weights) for weights in self.weights.values()), default=1)
-        self.ax_ = ax = new_axes(self, ax, (4.2 * n_columns, n_rows * (0.9 + 0.2 * tallest)))
-        self.figure_ = ax.figure
+        ax = new_axes(self, ax, (4.2 * n_columns, n_rows * (0.9 + 0.2 * tallest)))
         axes = grid_in(ax, n_rows, n_columns).ravel()
         self.axes_ = axes[: len(self.weights)]
         for unused in axes[len(self.weights) :]:

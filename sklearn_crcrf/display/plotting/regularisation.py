@@ -129,8 +129,7 @@ class RegularisationDisplay:
         -------
         RegularisationDisplay
         """
-        self.ax_ = ax = new_axes(self, ax, (6.5, 4.2))
-        self.figure_ = ax.figure
+        ax = new_axes(self, ax, (6.5, 4.2))
         places = _places(self.values, xscale)
         colours = _colours(len(self.scores))
         self.lines_ = []

@@ -154,8 +154,7 @@ class ReliabilityDisplay:
         -------
         ReliabilityDisplay
         """
-        self.ax_ = ax = new_axes(self, ax, (5.0, 5.0))
-        self.figure_ = ax.figure
+        ax = new_axes(self, ax, (5.0, 5.0))
         if not ax.lines:
             ax.plot([0, 1], [0, 1], color="gray", linestyle=":", label="reliable")
         said = f"calibration error {self.calibration_error:.3f}"

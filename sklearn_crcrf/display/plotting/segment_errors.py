@@ -106,8 +106,7 @@ class SegmentErrorsDisplay:
             true = correct + wrong[:-1].sum(axis=0)
             wrong = wrong / np.where(true > 0, true, 1.0)
         order = np.argsort(-wrong.sum(axis=0), kind="stable")
-        self.ax_ = ax = new_axes(self, ax, (7.0, 1.5 + 0.35 * max(1, len(types))))
-        self.figure_ = ax.figure
+        ax = new_axes(self, ax, (7.0, 1.5 + 0.35 * max(1, len(types))))
         self.bars_, left = {}, np.zeros(len(types))
         places = np.arange(len(types))
         for kind, numbers in zip(SEGMENT_ERRORS, wrong[:, order], strict=True):

@@ -132,8 +132,7 @@ class TrainingDisplay:
         -------
         TrainingDisplay
         """
-        self.ax_ = ax = new_axes(self, ax, (10.0, 4.2))
-        self.figure_ = ax.figure
+        ax = new_axes(self, ax, (10.0, 4.2))
         self.axes_ = left, right = grid_in(ax, 1, 2).ravel()
         for k, (name, curve) in enumerate(self.curves.items()):
             style = {"marker": "o", "markersize": 4, "color": f"C{k % 10}"}

@@ -127,8 +127,7 @@ class TransitionDisplay:
         if include_values is None:
             include_values = max(n_rows, n_columns) <= MOST_WITH_VALUES + 1
         size = (2.5 + 0.45 * n_columns, 1.5 + 0.4 * n_rows)
-        self.ax_ = ax = new_axes(self, ax, size)
-        self.figure_ = ax.figure
+        ax = new_axes(self, ax, size)
         is_score = np.isfinite(self.scores)
         largest = np.abs(self.scores[is_score]).max(initial=0.0) or 1.0
         shown = np.ma.masked_array(self.scores, ~is_score)
@@ -145,7 +144,7 @@ class TransitionDisplay:
         ax.set_yticks(range(n_rows), [plain(name, 20) for name in self.previous])
         ax.set(xlabel="label", ylabel="label before it")
         if colorbar:
-            self.figure_.colorbar(self.im_, ax=ax, label="score")
+            ax.figure.colorbar(self.im_, ax=ax, label="score")
         return self
 
 
