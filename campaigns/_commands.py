@@ -30,7 +30,7 @@ N_BEST = ["1", "3", "0", "-1", "1000000000", "x"]
 FITTING = {"--estimator": ESTIMATORS, "--set": SETTINGS, "--template": ["TEMPLATE", "missing"]}
 FITTING |= {"--syntax": ["crf++", "wapiti", "x"], "--columns": COLUMNS}
 ANY_COMMAND: dict[str, dict[str, list[str]]] = {
-    "train": {"": ["TEXT", "-"], "--model": ["new.skops", "MODEL", "folder"], **FITTING},
+    "train": {"": ["TEXT", "-"], "--model": ["new.crcrf", "MODEL", "folder"], **FITTING},
     "tag": {
         "": ["TEXT", "-", "missing"],
         "--model": ["MODEL", "MODEL", "MODEL", "TEXT", "missing"],
@@ -44,7 +44,7 @@ ANY_COMMAND: dict[str, dict[str, list[str]]] = {
     "inspect": {"": [], "--model": ["MODEL", "TEXT"]},
     "convert": {
         "": ["DUMP", "DUMP", "TEXT"],
-        "--model": ["new.skops", "folder"],
+        "--model": ["new.crcrf", "folder"],
         "--format": ["crfsuite", "crf++"],
         "--columns": COLUMNS,
     },

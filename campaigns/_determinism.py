@@ -136,8 +136,8 @@ def _others(trainer: Trainer, fitted: Any) -> Iterator[tuple[str, Any]]:
         X, y = SequenceArray.from_sequences(trainer.X), SequenceArray.from_sequences(trainer.y)
         yield "with a SequenceArray", clone(trainer.estimator).fit(X, y)
     yield "pickled", pickle.loads(pickle.dumps(fitted))
-    save_model(fitted, "model.skops")
-    yield "saved", load_model("model.skops").estimator
+    save_model(fitted, "model.crcrf")
+    yield "saved", load_model("model.crcrf").estimator
 
 
 def digests(fitted: Any, trainer: Trainer) -> dict[str, str]:

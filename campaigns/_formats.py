@@ -3,12 +3,11 @@
 A change of a part then reaches the code behind the checks of sizes and checksums.
 """
 
+import gzip
 import io
 import json
 import os
-import re
 import struct
-import zipfile
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,11 +20,9 @@ import numpy as np
 Parts = dict[str, bytes]
 
 BOUNDARY = b"\n==== "  # before the name of a part
-DATE = (2000, 1, 1, 0, 0, 0)
-TAGGER, ALIGNMENT = struct.Struct("<24sIII"), 64
+START, ALIGNMENT = struct.Struct("<24sIII"), 64
 CRFSUITE = struct.Struct("<4sI4sI8I")
 CHUNKS = "features", "labels", "attributes", "of labels", "of attributes"
-SCHEMA = "schema.json"
 DAMAGED = ValueError, TypeError, KeyError, OSError, RecursionError
 
 
@@ -64,59 +61,29 @@ def array_bytes(array: np.ndarray) -> bytes:
     return file.getvalue() + filled.tobytes()
 
 
-def _take_model(path: Path) -> Parts:
-    """The members, with names, and numbers of objects, that are the same in every process."""
-    with zipfile.ZipFile(path) as file:
-        members = {member: file.read(member) for member in file.namelist()}
-    ids: dict[str, int] = {}
-    names = {SCHEMA: SCHEMA}
-
-    def number(match: re.Match) -> str:
-        return str(ids.setdefault(match[0], 1000 + len(ids)))
-
-    def rename(match: re.Match) -> str:
-        return names.setdefault(match[0], f"{len(names)}{os.path.splitext(match[0])[1]}")
-
-    schema = json.dumps(json.loads(members[SCHEMA]))
-    schema = re.sub(r"(?<=\"__id__\": )\d+", number, schema)
-    schema = re.sub(r"(?<=\"file\": \")[^\"]*", rename, schema)
-    renamed = {name: _canonical(members[old]) for old, name in names.items()}
-    return {**renamed, SCHEMA: schema.encode()}
-
-
-def _canonical(data: bytes) -> bytes:
-    if not data.startswith(b"\x93NUMPY"):
-        return data
-    return array_bytes(np.load(io.BytesIO(data), allow_pickle=False))
-
-
-def _make_model(parts: Parts, path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts.items():
-            archive.writestr(zipfile.ZipInfo(name, DATE), data)
-
-
-def _take_tagger(path: Path) -> Parts:
+def _take_arrays(path: Path) -> Parts:
+    """The parts of a tagger or a model, which may be compressed."""
     data = path.read_bytes()
-    magic, version, length, _ = TAGGER.unpack_from(data)
-    header = data[TAGGER.size : TAGGER.size + length]
+    data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    magic, version, length, _ = START.unpack_from(data)
+    header = data[START.size : START.size + length]
     return {
-        "start": TAGGER.pack(magic, version, 0, 0),
+        "start": START.pack(magic, version, 0, 0),
         "header": header,
-        "data": data[_padded(TAGGER.size + length) :],
+        "data": data[_padded(START.size + length) :],
     }
 
 
-def _make_tagger(parts: Parts, path: Path) -> None:
-    """Write a tagger's file; the header says how large it is, if it can be read."""
+def _make_arrays(parts: Parts, path: Path) -> None:
+    """Write the file of a tagger or a model; its header says how large it is, if it can be read."""
     start, header, data = (parts.get(name, b"") for name in ("start", "header", "data"))
     data += bytes(-len(data) % ALIGNMENT)
     with suppress(*DAMAGED):
         described = json.loads(header)
         described["size"] = len(data)
         header = json.dumps(described).encode()
-    magic, version, *_ = TAGGER.unpack(start[: TAGGER.size].ljust(TAGGER.size, b"\0"))
-    content = TAGGER.pack(magic, version, len(header), zlib.crc32(header)) + header
+    magic, version, *_ = START.unpack(start[: START.size].ljust(START.size, b"\0"))
+    content = START.pack(magic, version, len(header), zlib.crc32(header)) + header
     path.write_bytes(content.ljust(_padded(len(content)), b"\0") + data)
 
 
@@ -173,8 +140,8 @@ def _make_folder(parts: Parts, path: Path) -> None:
 
 
 FORMATS = {
-    "models": Format(_take_model, _make_model),
-    "taggers": Format(_take_tagger, _make_tagger),
+    "models": Format(_take_arrays, _make_arrays),
+    "taggers": Format(_take_arrays, _make_arrays),
     "crfsuite": Format(_take_crfsuite, _make_crfsuite),
     "folders": Format(_take_folder, _make_folder),
 }

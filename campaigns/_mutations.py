@@ -1,4 +1,4 @@
-"""Changes of bytes, arrays and JSON, such as the schema that skops writes for a model."""
+"""Changes of bytes, arrays and JSON, such as the tree of a model."""
 
 import json
 import pkgutil
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import sklearn_crcrf
-from sklearn_crcrf.model_files.objects import READERS
+from sklearn_crcrf.model_files.objects import MAKERS, NAMING
 
 INTERESTING = [
     *(b"\0", b"\xff", b"\x7f", b"\x80", b"\xff\xff\xff\xff", b"0", b"-1", b"2147483648", b"9" * 30),
@@ -119,7 +119,7 @@ def mutated_numbers(rng: Random, data: bytes) -> bytes:
     return numbers.tobytes() + data[len(numbers.tobytes()) :]
 
 
-CONTENTS = ["-1", "null", "true", "1e999", "NaN", "2147483648", "9" * 25, "[]", "{}", '"x"', ""]
+CONTENTS = [-1, None, True, 1e308, float("nan"), 2**31, 10**25, ["list"], ["dict"], {}, "x", ""]
 FOREIGN = [
     *("builtins.eval", "builtins.exec", "builtins.open", "builtins.getattr", "builtins.__import__"),
     *("os.system", "os.remove", "os.popen", "shutil.rmtree", "subprocess.run", "pathlib.Path"),
@@ -130,20 +130,9 @@ FOREIGN = [
     *("scipy.sparse._csr.csr_matrix", "sklearn.tree._tree.Tree", "builtins.type", "operator.call"),
 ]
 NAMES = ["__class__", "x", "predict", "__dict__", "fit", "_scores"]
-CHANGES = [
-    "set",
-    "set",
-    "copy",
-    "copy",
-    "delete",
-    "rename",
-    "content",
-    "content",
-    "content",
-]
-CHANGES += ["class", "class", "call", "loader", "refer", "refer"]
-KEYS = {"content": "is_json", "class": "__module__", "loader": "__loader__"}
-LOADERS = [*READERS, "CachedNode", "MethodNode", "OperatorFuncNode", "PartialNode", "ReduceNode"]
+CHANGES = [*["set"] * 2, *["copy"] * 2, "delete", "rename", *["part"] * 3, *["name"] * 2, "call"]
+CHANGES += ["kind", "refer", "refer"]
+KINDS = [*MAKERS, "ref", "reduce"]
 
 
 def forge(rng: Random, text: bytes) -> bytes:
@@ -166,48 +155,37 @@ def _nested(rng: Random, text: bytes) -> bytes:
 
 
 def _change_tree(rng: Random, tree: Any) -> None:
-    """Make one change, of any place or of a node that has a key."""
+    """Make one change, of any place or of a node: a list that begins with its kind."""
     change, found = rng.choice(CHANGES), places(tree)
-    nodes = [box for box, name in found if name == KEYS.get(change)]
-    if change in ("set", "delete", "rename"):
-        box, key = rng.choice(found)
-        if change == "set":
-            box[key] = rng.choice(HOSTILE)
-        elif change == "delete":
-            del box[key]
-        elif isinstance(box, dict):
-            box[rng.choice(NAMES)] = box.pop(key)
+    nodes = [box for box, key in found if key == 0 and box[0] in KINDS]
+    named = [node for node in nodes if node[0] in NAMING and len(node) > 1]
+    box, key = rng.choice(found)
+    if change == "set":
+        box[key] = rng.choice(HOSTILE)
+    elif change == "delete":
+        del box[key]
+    elif change == "rename" and isinstance(box, dict):
+        box[rng.choice(NAMES)] = box.pop(key)
     elif change == "copy":  # the value at one place to another place
-        (box, key), (source, name) = rng.choice(found), rng.choice(found)
+        source, name = rng.choice(found)
         box[key] = json.loads(json.dumps(source[name]))
-    elif change == "call":  # a function, in place of any node
-        module, name = _name(rng)
-        box, key = rng.choice(found)
-        function = {"module_path": module, "function": name}
-        node = {"__class__": "function", "__module__": module, "__loader__": "FunctionNode"}
-        box[key] = {**node, "content": function, "__id__": 7}
-    elif change == "refer":  # to another file or object
-        key = rng.choice(["file", "__id__"])
-        nodes = [box for box, name in found if name == key]
-        if nodes:
-            rng.choice(nodes)[key] = rng.choice(nodes)[key]
-    elif nodes and change == "content":
+    elif change == "call":  # a function or an object, in place of anything
+        box[key] = [rng.choice(NAMING), _name(rng), *[{}] * rng.randrange(2)]
+    elif change == "refer":  # to another object, in place of anything
+        box[key] = ["ref", rng.randrange(-1, len(nodes) + 1)]
+    elif nodes and change == "part":  # of one node, or from another one
         node, other = rng.choice(nodes), rng.choice(nodes)
-        node["content"] = rng.choice([*CONTENTS, other.get("content")])
-    elif nodes and change == "class":  # of the model, the package, or elsewhere
-        other = rng.choice(nodes)
-        module, name = _name(rng)
-        pairs = [(other.get("__class__"), other["__module__"]), (name, module)]
-        node = rng.choice(nodes)
-        node["__class__"], node["__module__"] = rng.choice(pairs)
-    elif nodes and change == "loader":
-        rng.choice(nodes)["__loader__"] = rng.choice(LOADERS)
+        value = rng.choice([*CONTENTS, json.loads(json.dumps(other[-1]))])
+        node[rng.randrange(len(node))] = value
+    elif named and change == "name":  # of the model, the package, or elsewhere
+        rng.choice(named)[1] = rng.choice([rng.choice(named)[1], _name(rng)])
+    elif nodes and change == "kind":
+        rng.choice(nodes)[0] = rng.choice(KINDS)
 
 
-def _name(rng: Random) -> tuple[str, str]:
-    """The module and name of something of the package, or elsewhere."""
-    module, _, name = rng.choice([rng.choice(_names()), rng.choice(FOREIGN)]).rpartition(".")
-    return module, name
+def _name(rng: Random) -> str:
+    """The full name of something of the package, or elsewhere."""
+    return rng.choice([rng.choice(_names()), rng.choice(FOREIGN)])
 
 
 @cache

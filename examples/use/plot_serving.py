@@ -34,7 +34,7 @@ print(f"F1 of segments: {segment_f1(y_test, crf.predict(X_test)):.3f}")
 # The model file holds the estimator. The tagger file holds what labelling needs; it is mapped into
 # memory, so it is ready immediately, and processes share it.
 folder = tempfile.TemporaryDirectory()
-model_path, tagger_path = Path(folder.name) / "model.skops", Path(folder.name) / "model.tagger"
+model_path, tagger_path = Path(folder.name) / "model.crcrf", Path(folder.name) / "model.tagger"
 save_model(crf, model_path)
 crf.tagger().save(tagger_path)
 

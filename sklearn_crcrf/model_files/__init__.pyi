@@ -6,5 +6,4 @@ from ..utils.unpacking import MAX_BYTES as MAX_BYTES
 from .compact import CompactClassifier as CompactClassifier
 from .saving import StoredModel as StoredModel
 from .saving import load_model as load_model
-from .saving import require_skops as require_skops
 from .saving import save_model as save_model

@@ -1,189 +1,297 @@
-"""The objects that a checked archive describes, without skops, which takes long to import.
+"""Fitted estimators as a tree of JSON and arrays, and back.
 
-Each kind of node in the schema has one function here. The names of classes and functions were
-compared with the lists of :mod:`.trust` before, and the sizes of arrays with their headers.
+None, strings, whole numbers, finite floats and bools are themselves. Everything else is a list: its
+kind, and its parts, which are written in the same way. What occurs again is a reference to what
+has been read before, by its number; so no object can contain itself.
 """
 
-import json
-from collections.abc import Callable
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+import scipy.special
 
-from .archive import Archive
+from ..serving.files import DTYPE
+from ..utils.unpacking import Budget
 from .foreign import check_foreign
-from .schema import read_header
+from .trust import LIMITED, is_trusted
 
-KEY_TYPES = (str, bool, int, float, np.generic)
+CONTAINERS: dict[str, type] = {it.__name__: it for it in (list, tuple, set, frozenset)}
+DICTS: dict[str, type] = {it.__name__: it for it in (dict, OrderedDict)}
 COMPRESSED = ("csr", "csc")
 NUMBERS = "biuf"
+OBJECTS = "|O"
+# An array of no strings has a type, which its copies could take memory for; in bytes.
+LARGEST_ITEM = 2**16
+# Bytes of memory of a string, and of any value, beside its content.
+STRING, VALUE = 64, 88
+# Positions in the key of a Mersenne Twister, which NumPy does not check.
+LAST_POSITION = 624
 
 
-def objects_of(archive: Archive) -> Any:
-    """The object at the root of an archive.
+class UntrustedError(ValueError):
+    """A file names a class or function that is not listed."""
+
+
+class Writer:
+    """Turns objects into trees, and keeps their arrays."""
+
+    def __init__(self):
+        self.arrays: dict[str, np.ndarray] = {}
+        self._numbers: dict[int, int] = {}
+        self._kept: list[Any] = []
+
+    def write(self, value: Any) -> Any:
+        """The tree of an object."""
+        if value is None or type(value) in (str, int, bool):
+            return value
+        if type(value) is float and math.isfinite(value):
+            return value
+        if id(value) in self._numbers:
+            return ["ref", self._numbers[id(value)]]
+        kind, *parts = self._parts(value)
+        node = [kind, *map(self.write, parts)]
+        self._numbers[id(value)] = len(self._kept)
+        self._kept.append(value)
+        return node
+
+    def _parts(self, value: Any) -> Iterable[Any]:
+        cls: Any = type(value)
+        if cls is float:
+            return "float", str(value)
+        if cls is bytes:
+            return "bytes", np.frombuffer(value, np.uint8)
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            return "objects", value.shape, *value.ravel().tolist()
+        if isinstance(value, np.generic):
+            return "scalar", _full_name(cls), value.item()
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if sp.issparse(value):
+            places = (value.indices, value.indptr) if value.format != "coo" else value.coords
+            return "sparse", _full_name(cls), value.shape, value.data, *places
+        if cls in DICTS.values():
+            return cls.__name__, *chain.from_iterable(value.items())
+        if cls in CONTAINERS.values():
+            return cls.__name__, *value
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return "named tuple", _full_name(cls), *value
+        if isinstance(value, np.dtype):
+            return "dtype", value.str
+        if cls is slice:
+            return "slice", value.start, value.stop, value.step
+        if cls is np.random.RandomState:
+            return "RandomState", value.get_state(legacy=False)
+        if f"{cls.__module__}.{cls.__name__}" == "sklearn.tree._tree.Tree":
+            _, arguments, state = value.__reduce__()
+            nodes = {name: state["nodes"][name] for name in state["nodes"].dtype.names}
+            return "Tree", arguments, {**state, "nodes": nodes}
+        if isinstance(value, type | np.ufunc) or hasattr(value, "__qualname__"):
+            return "name", _full_name(value)
+        return "object", _full_name(cls), value.__getstate__()
+
+    def _array(self, array: np.ndarray) -> Iterable[Any]:
+        if not DTYPE.fullmatch(array.dtype.str):
+            raise ValueError(f"a model file cannot hold an array of type {array.dtype}")
+        is_turned = array.flags.f_contiguous and not array.flags.c_contiguous
+        name = str(len(self.arrays))
+        self.arrays[name] = np.asarray(array.T if is_turned else array, order="C")
+        return "array", name, is_turned
+
+
+def _full_name(value: Any) -> str:
+    """The name of a class or function, with the module that has it."""
+    name, home = getattr(value, "__qualname__", value.__name__), getattr(value, "__module__", None)
+    for module in (np, scipy.special):  # their functions do not know, or are defined elsewhere
+        if home != "builtins" and getattr(module, name, None) is value:
+            home = module.__name__
+    return f"{home}.{name}"
+
+
+class Reader:
+    """Makes objects of trees, whose names have been checked.
 
     Parameters
     ----------
-    archive : Archive
-        Its content must have been checked, see :func:`~.archive.checked_archive`.
-
-    Raises
-    ------
-    ValueError
-        If the content does not fit together. Damaged content may raise other errors too.
+    arrays : mapping from str to ndarray
+    budget : Budget
+        The memory that objects may take, beside the text of the tree and these arrays.
     """
-    return _Reader(archive).read(archive.schema)
 
+    def __init__(self, arrays: Mapping[str, np.ndarray], budget: Budget):
+        self._arrays, self._budget = arrays, budget
+        self._found: list[Any] = []
+        self._sizes: list[int] = []
+        self._size = 0
 
-class _Reader:
-    """Reads nodes; nodes with the number of one object give the same object."""
+    def read(self, node: Any) -> Any:
+        """The object that a tree describes.
 
-    def __init__(self, archive: Archive):
-        self._members = archive.members
-        self._found: dict[Any, Any] = {}
-
-    def read(self, node: dict[str, Any]) -> Any:
-        """The object that a node describes."""
-        number = node.get("__id__")
-        if number in self._found:
-            return self._found[number]
-        value = READERS[node["__loader__"]](self, node)
-        if number:
-            self._found[number] = value
+        Raises
+        ------
+        UntrustedError
+            If an attribute is not allowed.
+        ValueError
+            If the content does not fit together. Damaged content may raise other errors too.
+        """
+        if not isinstance(node, list):
+            if not isinstance(node, str | int | float | None):
+                raise ValueError(f"a {type(node).__name__} stands for an object")
+            return node
+        start = self._size
+        kind, *parts = node
+        values = [self.read(part) for part in parts]
+        if kind == "ref":
+            # It takes no memory, but who goes through all content meets it again.
+            self._budget.take(VALUE * self._sizes[values[0]])
+            self._size += self._sizes[values[0]]
+            return self._found[values[0]]
+        value = MAKERS[kind](self, *values)
+        self._size += len(node)
+        self._found.append(value)
+        self._sizes.append(self._size - start)
         return value
 
-    def read_all(self, nodes: list[dict[str, Any]]) -> list:
-        """The objects that several nodes describe."""
-        return [self.read(node) for node in nodes]
+    def _make_array(self, name: str, is_turned: bool) -> np.ndarray:
+        array = self._arrays[name]
+        if array.itemsize > max(array.nbytes, LARGEST_ITEM):
+            raise ValueError(f"an array is of type {array.dtype}")
+        # Lists of strings are compared.
+        self._budget.take(STRING * array.size * (array.dtype.kind in "US"))
+        array = array if array.flags.writeable else array.copy()
+        return array.T if is_turned else array
 
-    def read_bytes(self, node: dict[str, Any]) -> bytes:
-        """Bytes."""
-        return bytes(self._members[node["file"]])
+    def _make_dtype(self, name: str) -> np.dtype:
+        if name != OBJECTS and not DTYPE.fullmatch(name):
+            raise ValueError(f"{name!r} is not a type of arrays")
+        dtype = np.dtype(name)
+        if dtype.itemsize > LARGEST_ITEM:
+            raise ValueError(f"{name!r} is a type of too large values")
+        return dtype
 
-    def read_dict(self, node: dict[str, Any]) -> Any:
-        """A dict; the keys in the schema are text."""
-        types = self.read(node["key_types"])
-        if not all(isinstance(t, type) and issubclass(t, KEY_TYPES) for t in types):
-            raise ValueError("keys of a dict are of an unusual type")
-        content = _named(node)()
-        for key_type, (key, value) in zip(types, node["content"].items(), strict=False):
-            content[key_type(key)] = self.read(value)
-        return content
-
-    def read_container(self, node: dict[str, Any]) -> Any:
-        """A list, set, tuple or named tuple."""
-        cls, content = _named(node), self.read_all(node["content"])
-        return cls(*content) if hasattr(cls, "_fields") else cls(content)
-
-    def read_called(self, node: dict[str, Any]) -> Any:
-        """An object that is made of arguments."""
-        return _named(node)(*self.read(node["content"]))
-
-    def read_array(self, node: dict[str, Any]) -> Any:
-        """An array, or a scalar of NumPy."""
-        if node["type"] == "json":
-            return self._object_array(node)
-        array = _array(self._members[node["file"]])
-        cls = _named(node)
-        return array if cls is np.ndarray else cls(array)
-
-    def _object_array(self, node: dict[str, Any]) -> np.ndarray:
-        values = self.read_all(node["content"])
-        if len(self.read(node["shape"])) != 1:
-            return np.array(values, dtype=object)
+    def _make_objects(self, shape: tuple[int, ...], *values: Any) -> np.ndarray:
         array = np.empty(len(values), dtype=object)
         for i, value in enumerate(values):
             array[i] = value
-        return array
+        return array.reshape(shape)
 
-    def read_sparse(self, node: dict[str, Any]) -> Any:
-        """A sparse array or matrix."""
-        arrays = {name: _array(data) for name, data in self._members[node["file"]].items()}
-        cls, shape = _named(node), tuple(arrays["shape.npy"].tolist())
-        data, form = arrays["data.npy"], arrays["format.npy"].item()
-        if not cls.__name__.startswith(form if isinstance(form, str) else form.decode()):
-            raise ValueError(f"a {cls.__name__} is in the format {form!r}")
-        if cls.__name__.startswith(COMPRESSED):
-            return _sparse(cls, data, (arrays["indices.npy"], arrays["indptr.npy"]), shape)
-        if "coords.npy" in arrays:
-            return _sparse(cls, data, (arrays["coords.npy"],), shape)
-        return _sparse(cls, data, ((arrays["row.npy"], arrays["col.npy"]),), shape)
+    def _make_sparse(self, name: str, shape: Any, data: np.ndarray, *places: np.ndarray) -> Any:
+        """A sparse array or matrix, after the check of all indices that SciPy leaves out."""
+        cls = _named(name)
+        if data.dtype.kind not in NUMBERS:
+            raise ValueError(f"a {cls.__name__} holds {data.dtype}")
+        if not cls.__name__.startswith(COMPRESSED):
+            return cls((data, places), shape=shape)
+        matrix = cls((data, *places), shape=shape)
+        matrix.check_format(full_check=True)
+        return matrix
 
-    def read_object(self, node: dict[str, Any]) -> Any:
-        """An instance with its attributes."""
-        cls = _named(node)
-        content = node.get("content")
-        instance = cls.__new__(cls)
-        attributes: Any = None if content is None else self.read(content)
-        if hasattr(instance, "__setstate__"):
-            if attributes is not None:
-                instance.__setstate__(attributes)
-        elif attributes is not None:
-            instance.__dict__.update(attributes)
-        check_foreign(instance)
-        return instance
-
-    def read_random_state(self, node: dict[str, Any]) -> np.random.RandomState:
-        """A state of random numbers."""
-        random_state = np.random.RandomState()
-        state = self.read(node["content"])
-        if not np.any(state["state"]["key"]):  # numbers would be zero, and be asked for endlessly
+    def _make_random_state(self, state: dict[str, Any]) -> np.random.RandomState:
+        key, position = state["state"]["key"], state["state"]["pos"]
+        if type(position) is not int or not 0 <= position <= LAST_POSITION:
+            raise ValueError(f"the position of a RandomState is {position!r}")
+        if not np.any(key):  # numbers would be zero, and be asked for endlessly
             raise ValueError("the key of a RandomState is zero")
+        random_state = np.random.RandomState()
         random_state.set_state(state)
         return random_state
 
-    def read_tree(self, node: dict[str, Any]) -> Any:
-        """A decision tree."""
-        tree = _named(node)(*self.read(node["__reduce__"]["args"]))
-        tree.__setstate__(self.read(node["content"]))
+    def _make_tree(self, arguments: tuple, state: dict[str, Any]) -> Any:
+        from sklearn.tree._tree import Tree
+
+        tree, columns = Tree(*arguments), state["nodes"]
+        shapes = {np.shape(column) for column in columns.values()}
+        if len(shapes) != 1 or len(shape := shapes.pop()) != 1:  # scikit-learn uses its length
+            raise ValueError("the nodes of a tree are not columns of one length")
+        nodes = np.zeros(shape, dtype=tree.__getstate__()["nodes"].dtype)
+        for name, column in columns.items():
+            nodes[name] = column
+        tree.__setstate__({**state, "nodes": nodes})
         if not 0 < tree.node_count <= tree.capacity:
             raise ValueError(f"a tree of {tree.capacity} nodes claims {tree.node_count}")
         return tree
 
+    def _make_object(self, name: str, state: dict[str, Any] | None) -> Any:
+        """An instance with its attributes.
 
-def _named(node: dict[str, Any]) -> Any:
-    """The class or function that a node names."""
-    return getattr(import_module(node["__module__"]), node["__class__"])
+        None may hide a method, or what the class says of its parameters, and limited attributes
+        have allowed values.
+        """
+        cls = _named(name)
+        if not isinstance(state, dict | None):
+            raise ValueError(f"the attributes of {cls.__name__} are a {type(state).__name__}")
+        defaults = {field.name for field in fields(cls)} if is_dataclass(cls) else ()
+        for attribute, value in (state or {}).items():
+            hidden = None if attribute in defaults else getattr(cls, attribute, None)
+            if callable(hidden) or isinstance(hidden, dict | tuple | list):
+                what = "a method" if callable(hidden) else "of the class"
+                raise UntrustedError(f"{cls.__name__}.{attribute} is {what}, not an attribute")
+            allows, allowed = LIMITED.get(attribute, (None, None))
+            if allows is not None and not allows(value):
+                raise UntrustedError(f"{cls.__name__}.{attribute} must be {allowed}")
+        instance = cls.__new__(cls)
+        if hasattr(instance, "__setstate__"):
+            if state is not None:
+                instance.__setstate__(state)
+        elif state is not None:
+            instance.__dict__.update(state)
+        check_foreign(instance)
+        return instance
 
 
-def _sparse(cls: Any, data: np.ndarray, parts: tuple, shape: tuple[int, ...]) -> Any:
-    """A sparse array or matrix, after the check of all indices that SciPy leaves out."""
-    if data.dtype.kind not in NUMBERS:
-        raise ValueError(f"a {cls.__name__} holds {data.dtype}")
-    matrix = cls((data, *parts), shape=shape)
-    if cls.__name__.startswith(COMPRESSED):
-        matrix.check_format(full_check=True)
-    return matrix
+def _named(name: str) -> Any:
+    """The class or function of a full name."""
+    module, _, name = name.rpartition(".")
+    return getattr(import_module(module), name)
 
 
-def _array(data: bytearray) -> np.ndarray:
-    """An array in the memory of the file, unless it does not lie as the processor wants it."""
-    shape, dtype, n_bytes, order = read_header(data)
-    array: np.ndarray = np.ndarray(shape, dtype, data, len(data) - n_bytes, order=order)
-    return array if array.flags.aligned else array.copy(order)
-
-
-def _slice(reader: _Reader, node: dict[str, Any]) -> slice:
-    content = node["content"]
-    return slice(content["start"], content["stop"], content["step"])
-
-
-READERS: dict[str, Callable[[_Reader, dict[str, Any]], Any]] = {
-    "BytesNode": _Reader.read_bytes,
-    "ConstructorFromReduceNode": _Reader.read_called,
-    "DTypeNode": lambda reader, node: reader.read(node["content"]).dtype,
-    "DictNode": _Reader.read_dict,
-    "FunctionNode": lambda reader, node: _named(node),
-    "JsonNode": lambda reader, node: json.loads(node["content"]),
-    "ListNode": _Reader.read_container,
-    "NdArrayNode": _Reader.read_array,
-    "ObjectNode": _Reader.read_object,
-    "RandomStateNode": _Reader.read_random_state,
-    "SetNode": _Reader.read_container,
-    "SliceNode": _slice,
-    "SparseMatrixNode": _Reader.read_sparse,
-    "TreeNode": _Reader.read_tree,
-    "TupleNode": _Reader.read_container,
-    "TypeNode": lambda reader, node: _named(node),
+MAKERS: dict[str, Callable[..., Any]] = {
+    "array": Reader._make_array,
+    "bytes": lambda reader, array: array.tobytes(),
+    "dtype": Reader._make_dtype,
+    "float": lambda reader, text: float(text),
+    "name": lambda reader, name: _named(name),
+    "named tuple": lambda reader, name, *values: _named(name)(*values),
+    "object": Reader._make_object,
+    "objects": Reader._make_objects,
+    "RandomState": Reader._make_random_state,
+    "scalar": lambda reader, name, value: _named(name)(value),
+    "slice": lambda reader, *values: slice(*values),
+    "sparse": Reader._make_sparse,
+    "Tree": Reader._make_tree,
+    **{name: lambda reader, *values, cls=cls: cls(values) for name, cls in CONTAINERS.items()},
+    **{
+        name: lambda reader, *values, cls=cls: cls(zip(values[::2], values[1::2], strict=True))
+        for name, cls in DICTS.items()
+    },
 }
+
+
+def check_names(tree: Any) -> None:
+    """Check all names of classes and functions in a tree, before any object is made.
+
+    Raises
+    ------
+    UntrustedError
+        If some are not listed; the message lists them.
+    """
+    refused, left = set(), [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, list):
+            left.extend(node)
+            kind, name = [*node, None, None][:2]
+            if kind in NAMING and not is_trusted(kind, name):
+                refused.add(str(name))
+    if refused:
+        raise UntrustedError(f"it holds {', '.join(sorted(refused))}")
+
+
+# Kinds of nodes whose first part is a name.
+NAMING = ("name", "named tuple", "object", "scalar", "sparse")

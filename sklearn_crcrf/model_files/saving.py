@@ -1,9 +1,7 @@
-"""Model files: written by skops, checked and read without it, and never a pickle."""
+"""Model files: a header in JSON and arrays, checked when they are read, and never a pickle."""
 
 import os
-import zipfile
 from collections.abc import Iterator, Sequence
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
@@ -12,19 +10,17 @@ from .._version import __version__
 from ..base.classifier import BaseSequenceClassifier
 from ..base.unwrap import single_steps, steps_of
 from ..serving import Tagger
-from ..serving.files import is_tagger_file
+from ..serving.content import Content
+from ..serving.files import MODEL, WrongFileError, is_tagger_file, read_content, write_content
 from ..utils.replaced_parts import check_fitted, parameter_names
-from ..utils.replacing import replacing
-from ..utils.soundness import check_sound
-from ..utils.unpacking import MAX_BYTES, TooLargeError, check_max_bytes, read_limited
-from .archive import checked_archive
+from ..utils.unpacking import MAX_BYTES, Budget, TooLargeError, check_max_bytes
 from .compact import CompactClassifier, load_compact, save_compact
-from .objects import objects_of
-from .schema import UntrustedError
+from .objects import Reader, UntrustedError, Writer, check_names
 from .trust import PACKAGE
 
-FORMAT, VERSION = "sklearn-crcrf model", 1
-MAGIC = b"PK\x03\x04"
+VERSION = 1
+# Of compression.
+LEVEL = 1
 
 
 class _Stored(NamedTuple):
@@ -95,8 +91,6 @@ def save_model(
 
     Raises
     ------
-    ImportError
-        If skops is not installed; a compact model does not need it.
     NotFittedError
         If the estimator, or a transformer before it, is not fitted; the message names it.
     TypeError
@@ -119,8 +113,8 @@ def save_model(
     >>> from sklearn_crcrf.model_files import load_model, save_model
     >>> hmm = HMM().fit([["the", "dog"]], [["D", "N"]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(hmm, Path(folder) / "model.skops")
-    ...     load_model(Path(folder) / "model.skops").estimator.predict([["the", "dog"]]).tolist()
+    ...     save_model(hmm, Path(folder) / "model.crcrf")
+    ...     load_model(Path(folder) / "model.crcrf").estimator.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
     """
     if hasattr(estimator, "best_estimator_"):
@@ -130,31 +124,23 @@ def save_model(
     if isinstance(estimator, CompactClassifier) and not compact:
         raise ValueError("a compact model has nothing to train on with: pass compact=True")
     names = _checked_names(columns)
+    if not compact:
+        check_model(estimator)
+    transformers, last = steps_of(estimator)
+    for part in [*single_steps(transformers), last]:
+        check_fitted(part)
     if compact:
-        check_is_trained(estimator)
         save_compact(estimator, path, names, separator)
         return
-    io = require_skops()
-    check_model(estimator)
-    transformers, last = steps_of(estimator)
-    for part in [*transformers, last]:  # parts that are read from a file have been checked already
-        check_sound(part)
-    check_is_trained(estimator)
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "package": __version__,
-        "columns": names,
-        "separator": separator,
-        "estimator": estimator,
-    }
-    data = io.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+    writer = Writer()
+    tree = writer.write(estimator)
     try:
-        objects_of(checked_archive(data, None))
+        check_names(tree)
+        Reader(writer.arrays, Budget(None)).read(tree)
     except UntrustedError as error:
         raise ValueError(f"a model file cannot hold this estimator: {error}") from None
-    with replacing(path) as file:
-        file.write(data)
+    settings = {"version": VERSION, "columns": names, "separator": separator, "estimator": tree}
+    write_content(path, Content(settings, writer.arrays), MODEL, LEVEL)
 
 
 def _checked_names(columns: Sequence[str | None] | None) -> list[str | None] | None:
@@ -199,7 +185,7 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     >>> from sklearn_crcrf import HMM
     >>> from sklearn_crcrf.model_files import load_model, save_model
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "model.skops"
+    ...     path = Path(folder) / "model.crcrf"
     ...     save_model(HMM().fit([["the", "dog"]], [["D", "N"]]), path, ["word", "label"])
     ...     load_model(path)
     StoredModel(estimator=HMM(), columns=['word', 'label'])
@@ -207,15 +193,16 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     check_max_bytes(max_bytes)
     if is_tagger_file(path):
         return StoredModel.of(*load_compact(path, max_bytes))
-    data = _read(path, max_bytes)
     try:
-        stored = _checked(objects_of(checked_archive(data, max_bytes)))
+        stored = _stored(read_content(path, max_bytes, False, MODEL))
         check_model(stored.estimator)
+    except OSError:
+        raise
     except UntrustedError as error:
         raise ValueError(f"{path} is not trusted: {error}") from error
     except TooLargeError as error:
         raise ValueError(f"{path} is too large: {error}") from error
-    except WrongContentError as error:
+    except WrongFileError as error:
         raise ValueError(f"{path} {error}") from error
     except Exception as error:  # damaged data fails in many ways
         reason = str(error) or type(error).__name__
@@ -223,67 +210,19 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     return stored
 
 
-def require_skops() -> ModuleType:
-    """The module ``skops.io``.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; the message says how to install it.
-    """
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError(
-            'to write model files, install skops: pip install "sklearn-crcrf[cli]"'
-        ) from error
-    return skops.io
-
-
-class WrongContentError(ValueError):
-    """A file is sound, but not a model file of this version."""
-
-
-def _read(path: str | os.PathLike, max_bytes: int | None) -> bytes:
-    """All bytes of a file that may be a model file."""
-    with open(path, "rb") as file:
-        data = file.read(len(MAGIC))
-        if data != MAGIC:
-            raise ValueError(f"{path} is not a model file of sklearn-crcrf")
-        try:
-            return data + read_limited(file, max_bytes)
-        except ValueError as error:
-            raise ValueError(f"{path} is too large: {error}") from None
-
-
-def _checked(content: Any) -> StoredModel:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise WrongContentError(
-            f"is not a model file of sklearn-crcrf: it holds a {type(content).__name__}"
+def _stored(content: Content) -> StoredModel:
+    version, columns, separator, tree = (
+        content.settings[name] for name in ("version", "columns", "separator", "estimator")
+    )
+    if version != VERSION:
+        raise WrongFileError(
+            f"has version {version} of the format, and this is sklearn-crcrf {__version__}, which "
+            f"reads version {VERSION}; it was written by sklearn-crcrf {content.written}"
         )
-    if content.get("version") != VERSION:
-        raise WrongContentError(
-            f"has version {content.get('version')} of the format, and this is "
-            f"sklearn-crcrf {__version__}, which reads version {VERSION}; it was written by "
-            f"sklearn-crcrf {content.get('package')}"
-        )
-    columns = content["columns"]
     if columns is not None and not all(c is None or isinstance(c, str) for c in list(columns)):
-        raise WrongContentError("has columns whose names are not text")
-    return StoredModel.of(content["estimator"], columns, content.get("separator"))
-
-
-def check_is_trained(estimator: Any) -> None:
-    """Check that an estimator is fitted, with all transformers before it that need to be.
-
-    Raises
-    ------
-    NotFittedError
-        If one of them is not fitted; the message names it.
-    """
-    transformers, last = steps_of(estimator)
-    for part in [*single_steps(transformers), last]:
-        check_fitted(part)
+        raise WrongFileError("has columns whose names are not text")
+    check_names(tree)
+    return StoredModel.of(Reader(content.arrays, content.budget).read(tree), columns, separator)
 
 
 def check_model(estimator: Any) -> None:

@@ -74,15 +74,8 @@ NAMED_TUPLES = {
     "labels.constraints.constraints": ["Constraints"],
 }
 
-# Functions that may be the criterion or the choice of features of a CRF.
-FUNCTIONS = {
-    "estimators.crf.features": ["all_features", "observed_features"],
-    "criteria.expected_cost": ["expected_cost"],
-    "criteria.local_log_loss": ["local_log_loss"],
-    "criteria.log_loss": ["log_loss"],
-    "criteria.marginal_likelihood": ["marginal_likelihood"],
-    "criteria.pseudo_likelihood": ["pseudo_likelihood"],
-}
+# Functions that may be the choice of features of a CRF.
+FUNCTIONS = {"estimators.crf.features": ["all_features", "observed_features"]}
 
 # Elementwise functions, for FunctionTransformer.
 NUMPY_FUNCTIONS = """
@@ -91,15 +84,6 @@ fabs floor isfinite isinf isnan log log10 log1p log2 logical_not negative positi
 reciprocal rint sign signbit sin sinh sqrt square tan tanh trunc
 """
 SCIPY_FUNCTIONS = ["expit", "log_expit", "logit"]
-# The modules of these functions in different versions of NumPy and SciPy.
-NUMPY_MODULES = ["numpy", "numpy._core._multiarray_umath", "numpy.core._multiarray_umath"]
-SCIPY_MODULES = [
-    "scipy.special",
-    "scipy.special._special_ufuncs",
-    "scipy.special._support_alternative_backends",
-    "scipy.special._ufuncs",
-]
-
 NUMPY_SCALARS = """
 bool bool_ int8 int16 int32 int64 intc longlong uint8 uint16 uint32 uint64 uintc ulonglong float16
 float32 float64 str_
@@ -119,21 +103,21 @@ LIMITED: dict[str, tuple[Callable[[Any], bool], str]] = {
 """Attributes by which a model could write files or start processes: a test of allowed values."""
 
 
-def is_trusted(kind: str, module: Any, name: Any) -> bool:
-    """Whether a node of a skops file may name a class or function.
+def is_trusted(kind: str, full_name: Any) -> bool:
+    """Whether a node of a model file may name a class or function.
 
     Parameters
     ----------
-    kind : str
-        The kind of node.
-    module, name : str
-        The name of the module, and the name in it. Anything but text is not trusted.
+    kind : {"name", "named tuple", "object", "scalar", "sparse"}
+        What is made of it: the class or function itself, or an object of the class.
+    full_name : str
+        With the module. Anything but text is not trusted.
     """
-    full_name = f"{module}.{name}"
-    if full_name in trusted_names().get(kind, ()):
-        return True
+    if not isinstance(full_name, str) or full_name in trusted_names()[kind]:
+        return isinstance(full_name, str)
+    module, _, name = full_name.rpartition(".")
     for exporter, names in {PACKAGE: import_module(PACKAGE).__all__, **SCIKIT_LEARN}.items():
-        if kind == "ObjectNode" and full_name.startswith(f"{exporter}.") and name in names:
+        if kind == "object" and full_name.startswith(f"{exporter}.") and name in names:
             cls = getattr(import_module(exporter), name)
             is_estimator = isinstance(cls, type) and issubclass(cls, BaseEstimator)
             return is_estimator and cls.__module__ == module
@@ -142,38 +126,18 @@ def is_trusted(kind: str, module: Any, name: Any) -> bool:
 
 @lru_cache(maxsize=1)
 def trusted_names() -> dict[str, frozenset[str]]:
-    """The names that each kind of node of a skops file may have, but for public estimators."""
-    builtin = "builtins.{}".format
-    numpy_scalars = _names({"numpy": NUMPY_SCALARS.split()})
-    functions = [
-        *_names(_ours(FUNCTIONS)),
-        *_names(dict.fromkeys(NUMPY_MODULES, NUMPY_FUNCTIONS.split())),
-        *_names(dict.fromkeys(SCIPY_MODULES, SCIPY_FUNCTIONS)),
-    ]
+    """The names that each kind of node of a model file may have, but for public estimators."""
+
+    def of(names: Mapping[str, list[str]], package: str = f"{PACKAGE}.") -> list[str]:
+        return [f"{package}{module}.{name}" for module, names in names.items() for name in names]
+
+    plain = {"numpy": NUMPY_SCALARS.split(), "builtins": ["bool", "float", "int", "str"]}
+    elementwise = {"numpy": NUMPY_FUNCTIONS.split(), "scipy.special": SCIPY_FUNCTIONS}
     names = {
-        "BytesNode": [builtin("bytes")],
-        "ConstructorFromReduceNode": [builtin("frozenset")],
-        "DTypeNode": ["numpy.dtype"],
-        "DictNode": [builtin("dict"), "collections.OrderedDict"],
-        "FunctionNode": functions,
-        "JsonNode": [builtin("str")],
-        "ListNode": [builtin("list")],
-        "NdArrayNode": ["numpy.ndarray", *numpy_scalars],
-        "ObjectNode": _names(_ours(OBJECTS)),
-        "RandomStateNode": ["numpy.random.mtrand.RandomState"],
-        "SetNode": [builtin("set")],
-        "SliceNode": [builtin("slice")],
-        "SparseMatrixNode": _names(SPARSE),
-        "TreeNode": ["sklearn.tree._tree.Tree"],
-        "TupleNode": [builtin("tuple"), *_names(_ours(NAMED_TUPLES))],
-        "TypeNode": [*map(builtin, ("bool", "float", "int", "str")), *numpy_scalars],
+        "name": [*of(FUNCTIONS), *of(elementwise, ""), *of(plain, "")],
+        "named tuple": of(NAMED_TUPLES),
+        "object": of(OBJECTS),
+        "scalar": of({"numpy": NUMPY_SCALARS.split()}, ""),
+        "sparse": of(SPARSE, ""),
     }
     return {kind: frozenset(allowed) for kind, allowed in names.items()}
-
-
-def _ours(names: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {f"{PACKAGE}.{module}": classes for module, classes in names.items()}
-
-
-def _names(by_module: Mapping[str, list[str]]) -> list[str]:
-    return [f"{module}.{name}" for module, names in by_module.items() for name in names]

@@ -19,11 +19,14 @@ class Content(NamedTuple):
     arrays : mapping from str to ndarray
     budget : Budget
         The memory that arrays which are made of these may take.
+    written : str, optional
+        By which version of this package.
     """
 
     settings: Mapping[str, Any]
     arrays: Mapping[str, np.ndarray]
     budget: Budget = Budget(None)
+    written: Any = None
 
     def setting(self, name: str, kind: Any) -> Any:
         """A setting of the given type."""

@@ -1,18 +1,22 @@
-"""Files of taggers, which are read into memory, or mapped: then processes share its pages.
+"""Files of taggers, and of complete models: a header and arrays.
+
+Taggers are read into memory, or mapped: then processes share its pages.
 
 A process ends if a page that it has mapped is no longer in the file, and kernels index without
 checks; so a file that others may write into, as ``cp`` does, must not be mapped. A file whose name
 ends in ".gz" is compressed, and unpacked into memory.
 
-A file begins with ``MAGIC``, then have 4 bytes each the version of the format, the length of the
-header, and a checksum of the header. The header is JSON: the settings, and for each array its type,
-its shape, and where it begins. Each array begins at a multiple of 64 bytes. All is little-endian.
+A file begins with ``MAGIC`` or ``MODEL``, then have 4 bytes each the version of the format, the
+length of the header, and a checksum of the header. The header is JSON: the settings, and for each
+array its type, its shape, and where it begins. Each array begins at a multiple of 64 bytes. All of
+it is little-endian.
 """
 
 import gzip
 import json
 import mmap
 import os
+import re
 import struct
 import sys
 import zlib
@@ -26,8 +30,8 @@ from ..utils.replacing import replacing
 from ..utils.unpacking import MAX_BYTES, Budget, memory_of_json, read_limited
 from .content import Content
 
-ARCHIVE = b"PK\x03\x04"  # as complete models begin
 MAGIC = b"crcrf tagger file\x0d\x0a\x1a\x0a\x00\x00\x00"
+MODEL = b"crcrf model file\x0d\x0a\x1a\x0a\x00\x00\x00\x00"
 PACKED = b"\x1f\x8b"
 VERSION = 1
 START = struct.Struct("<24sIII")
@@ -37,17 +41,26 @@ MAPPED_ABOVE = 2**28
 LEVEL = 6
 # Bytes of memory of an array, beside its values.
 ARRAY = 512
-# Types of arrays that a file may hold.
-DTYPES = {"|u1", "|i1", "<u2", "<u8", "<i4", "<i8", "<f4", "<f8"}
+# Types of arrays that a file may hold: numbers, bytes and strings.
+DTYPE = re.compile("[|<>]([biuf][1248]|[SU][1-9][0-9]{0,9})")
 
 
-def write_content(path: str | os.PathLike, content: Content) -> None:
+class WrongFileError(ValueError):
+    """A file that is something else, or of another version."""
+
+
+def write_content(
+    path: str | os.PathLike, content: Content, magic: bytes = MAGIC, level: int | None = None
+) -> None:
     """Write a file, which replaces a file of this name once it is on disk.
 
     Parameters
     ----------
     path : str or path-like
     content : Content
+    magic : {MAGIC, MODEL}
+    level : int, optional
+        Of compression; by default only files whose names end in ".gz" are compressed.
 
     Raises
     ------
@@ -55,7 +68,7 @@ def write_content(path: str | os.PathLike, content: Content) -> None:
         If a label is neither str, int, float, bool nor None.
     """
     _check_order()
-    for label in content.settings["labels"]:
+    for label in content.settings.get("labels", ()):
         if not isinstance(label, str | int | float | bool | None):
             raise TypeError(
                 "a tagger file holds labels that are str, int, float, bool or None, but one is "
@@ -68,15 +81,16 @@ def write_content(path: str | os.PathLike, content: Content) -> None:
     header = json.dumps(
         {"settings": content.settings, "arrays": described, "size": place, "written": __version__}
     ).encode()
-    start = START.pack(MAGIC, VERSION, len(header), zlib.crc32(header))
-    is_packed = os.fspath(path).endswith(".gz")
+    start = START.pack(magic, VERSION, len(header), zlib.crc32(header))
+    if level is None and os.fspath(path).endswith(".gz"):
+        level = LEVEL
     with replacing(path) as raw:
         # Without the time, the same content makes the same file.
-        file = gzip.GzipFile("", "wb", LEVEL, raw, 0) if is_packed else raw
+        file = raw if level is None else gzip.GzipFile("", "wb", level, raw, 0)
         file.write(_filled(start + header))
         for array in content.arrays.values():
             file.write(_filled(array.tobytes()))
-        if is_packed:
+        if level is not None:
             file.close()
 
 
@@ -94,7 +108,10 @@ def is_tagger_file(path: str | os.PathLike) -> bool:
 
 
 def read_content(
-    path: str | os.PathLike, max_bytes: int | None = MAX_BYTES, mapped: bool | None = None
+    path: str | os.PathLike,
+    max_bytes: int | None = MAX_BYTES,
+    mapped: bool | None = None,
+    magic: bytes = MAGIC,
 ) -> Content:
     """Read, map or unpack a file; the values of its arrays are not checked.
 
@@ -105,6 +122,7 @@ def read_content(
         Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
     mapped : bool or None
         Whether to map a file that is not compressed; None for a file of more than 256 MiB.
+    magic : {MAGIC, MODEL}
 
     Returns
     -------
@@ -121,18 +139,20 @@ def read_content(
     with open(path, "rb") as file:
         if file.read(len(PACKED)) == PACKED:
             file.seek(0)
-            unpacked = read_limited(gzip.GzipFile(fileobj=file), max_bytes)
+            unpacked = bytearray(read_limited(gzip.GzipFile(fileobj=file), max_bytes))
             data = np.frombuffer(unpacked, np.uint8)
+            data.flags.writeable = magic == MODEL  # whose arrays may change
         else:
             data = _bytes_of(file, mapped)
     start = data[: START.size].tobytes()
-    if start.startswith(ARCHIVE):
-        raise ValueError(
-            "this may be a complete model, and is not a file of a tagger: read it by "
+    if magic == MAGIC and start.startswith(MODEL):
+        raise WrongFileError(
+            "this is a complete model, and is not a file of a tagger: read it by "
             "model_files.load_model, and call tagger() of its estimator"
         )
-    if len(start) < START.size or not start.startswith(MAGIC):
-        raise ValueError("this is not a file of a tagger")
+    if len(start) < START.size or not start.startswith(magic):
+        is_wrong = "this is not a file of a tagger"
+        raise WrongFileError("is not a model file of sklearn-crcrf" if magic == MODEL else is_wrong)
     _, version, length, checksum = START.unpack(start)
     if version > VERSION:
         raise ValueError(f"the file has version {version} of the format; this is {VERSION}")
@@ -152,7 +172,7 @@ def read_content(
         data = data[first:]
         arrays = {name: _part(data, *place) for name, place in where.items()}
         _check_apart([(place, arrays[name].nbytes) for name, (_, _, place) in where.items()])
-        return Content(dict(described["settings"]), arrays, budget)
+        return Content(dict(described["settings"]), arrays, budget, described.get("written"))
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise ValueError("the header of the file is not valid") from None
 
@@ -173,7 +193,7 @@ def _bytes_of(file: BinaryIO, mapped: bool | None) -> np.ndarray:
 def _part(data: np.ndarray, dtype: str, shape: list[int], place: int) -> np.ndarray:
     """An array in the mapped file."""
     sizes = all(isinstance(n, int) and n >= 0 for n in (*shape, place))
-    if dtype not in DTYPES or not sizes or place % ALIGNMENT:
+    if not DTYPE.fullmatch(dtype) or not sizes or place % ALIGNMENT:
         raise ValueError("the header of the file is not valid")
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
     if place + n_bytes > len(data):

@@ -213,7 +213,6 @@ def test_calibration_error_is_the_distance_of_confidence_from_accuracy(load):
 
 
 def test_simulated_annotators_reach_their_goal(load):
-    pytest.importorskip("skops")
     annotation = load("annotation")
     X, y = make_addresses(150, random_state=0)
     goal, curve = annotation.simulation(X[:100], y[:100], X[100:], y[100:], n_goal=80)

@@ -34,7 +34,6 @@ for it in found:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_files_are_made_and_changed_the_same_way_in_every_process(load, tmp_path, capsys):
-    pytest.importorskip("skops")
     path = os.pathsep.join([str(FOLDER), *sys.path])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "1"}
     (tmp_path / "other").mkdir()
@@ -51,7 +50,6 @@ def test_files_are_made_and_changed_the_same_way_in_every_process(load, tmp_path
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_change_of_a_part_has_the_right_checksums(load, tmp_path):
-    pytest.importorskip("skops")
     files, formats = load("_files"), load("_formats").FORMATS
     kinds, y = files.examples(3)
     with contextlib.chdir(tmp_path):

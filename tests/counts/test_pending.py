@@ -106,7 +106,6 @@ def test_threads_that_look_at_once(postponed):
 
 def test_a_stored_model_has_its_estimates(postponed, tmp_path):
     model_files = pytest.importorskip("sklearn_crcrf.model_files")
-    pytest.importorskip("skops")
     model_files.save_model(postponed, tmp_path / "model")
     loaded = model_files.load_model(tmp_path / "model").estimator
     assert same(loaded, clone(postponed).fit(X, y))

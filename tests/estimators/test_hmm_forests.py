@@ -136,7 +136,6 @@ def test_types_that_were_never_seen():
 def test_stored_models(X, tmp_path):
     hmm = HMM().fit(X, Y)
     assert pickle.loads(pickle.dumps(hmm)).predict_proba(X) == hmm.predict_proba(X)
-    pytest.importorskip("skops")
     save_model(hmm, tmp_path / "m")
     assert load_model(tmp_path / "m").estimator.predict_proba(X) == hmm.predict_proba(X)
 

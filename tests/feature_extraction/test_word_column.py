@@ -101,8 +101,8 @@ def test_pipelines_and_their_taggers(kind, tmp_path):
     assert "word[-1]|word[0]" in {name.partition("=")[0] for name in models[0]}
     X = as_dicts(["bias", "tag", "word"])
     model = make_pipeline(text_features(kind), CRF(max_iter=20, tol=1e-2)).fit(X, LABELS)
-    save_model(model, tmp_path / "model.skops")
-    stored = load_model(tmp_path / "model.skops")
+    save_model(model, tmp_path / "model.crcrf")
+    stored = load_model(tmp_path / "model.crcrf")
     tagger = tagger_of(model)
     expected = model.predict(X[:5]).tolist()
     assert tagger.many(X[:5]) == expected

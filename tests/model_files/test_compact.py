@@ -94,7 +94,7 @@ def test_damaged_files(tmp_path):
 def test_one_long_label(tmp_path):
     labels = ["long" * 25000, *map(str, range(200))]
     crf = CRF(max_iter=0).fit([["a"] * 201], [["D"] * 201])
-    settings, arrays, _ = crf.tagger().content()
+    settings, arrays, *_ = crf.tagger().content()
     n = len(labels)
     arrays = {**arrays, "transition": np.zeros((n, n)), "begin": np.zeros(n), "end": np.zeros(n)}
     arrays["coef"] = np.zeros((len(arrays["coef"]), n))

@@ -34,12 +34,11 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from written_models import read, write
 
 from sklearn_crcrf import CRF, HMM, BoostedCRF, GraphArray, PerToken, SeparateCRF
 from sklearn_crcrf.model_files import load_model, save_model
-from sklearn_crcrf.model_files.archive import checked_archive
 from sklearn_crcrf.model_files.foreign import REQUIREMENTS, check_foreign
-from sklearn_crcrf.model_files.objects import objects_of
 from sklearn_crcrf.utils.soundness import check_sound
 
 skops = pytest.importorskip("skops.io")
@@ -219,10 +218,6 @@ def test_every_listed_class_is_damaged():
     assert {*REQUIREMENTS} <= found
 
 
-def read(model: Any) -> Any:
-    return objects_of(checked_archive(skops.dumps(model), None))
-
-
 @for_each("number", range(len(TRANSFORMERS)))
 def test_what_is_fitted_is_stored(number, tmp_path):
     transformer, X = TRANSFORMERS[number]
@@ -289,10 +284,7 @@ def test_errors_name_the_class_and_the_attribute(transformer, X, change, message
     change(model[0].transformer_)
     with pytest.raises(ValueError, match=message):
         save_model(model, tmp_path / "model")
-    data = skops.dumps(
-        {"format": "sklearn-crcrf model", "version": 1, "estimator": model, "columns": None}
-    )
-    (tmp_path / "model").write_bytes(data)
+    write(tmp_path / "model", model)
     with pytest.raises(ValueError, match=message):
         load_model(tmp_path / "model")
 

@@ -183,7 +183,6 @@ def test_a_process_that_is_killed(with_and_without_unnamed_files, tmp_path):
 
 
 def test_threads_that_save_one_model(tmp_path):
-    pytest.importorskip("skops")
     from sklearn_crcrf.model_files import load_model, save_model
 
     models = [HMM().fit([["the", "dog"]], [labels]) for labels in (["D", "N"], ["A", "B"])]

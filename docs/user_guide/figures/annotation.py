@@ -45,7 +45,7 @@ def main() -> None:
                 page.wait_for_timeout(300)
             page.keyboard.press("ArrowRight")
             page.screenshot(path=HERE / "annotate.png")
-        labelled, model = Path(folder, "text.tsv"), Path(folder, "text.skops")
+        labelled, model = Path(folder, "text.tsv"), Path(folder, "text.crcrf")
         run("export", f"{text}.annotations.jsonl", "--output", labelled)
         run("train", labelled, "--model", model)
         with served("serve", "--model", model) as address:

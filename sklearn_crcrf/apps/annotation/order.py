@@ -82,10 +82,6 @@ class Order:
     def _differing(self, sentence: int) -> float:
         """The value of a sentence, less if it has the words of one of the last sentences."""
         words = set(self._sentences[sentence])
-        shared = max((_overlap(words, other) for other in self._last), default=0.0)
+        both = ((words & other, words | other) for other in self._last)
+        shared = max((len(same) / max(len(either), 1) for same, either in both), default=0.0)
         return self.values[sentence] * (1.0 - 0.5 * shared)
-
-
-def _overlap(a: set[str], b: set[str]) -> float:
-    """The share of words that two sets have in common."""
-    return len(a & b) / max(len(a | b), 1)

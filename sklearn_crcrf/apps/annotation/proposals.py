@@ -25,19 +25,14 @@ def proposals(classifier: Any, X: Sequence, marks: Marks) -> list[dict[str, Any]
         "labellings" are marks with their probabilities, "likeliest" pairs of a label and its
         probability for each token.
     """
+    found = []
     paths = classifier.predict_k_best(X, k=2 * N_LABELLINGS)
-    rows = map(np.asarray, classifier.predict_proba(X))
-    return [
-        {
-            "labellings": best_marks(marks, _spelled(best))[:N_LABELLINGS],
-            "likeliest": _likeliest(classifier.classes_, probability),
-        }
-        for best, probability in zip(paths, rows, strict=True)
-    ]
-
-
-def _spelled(paths: list[tuple[list, float]]) -> list[tuple[list[str], float]]:
-    return [([*map(str, labels)], share) for labels, share in paths]
+    for best, rows in zip(paths, classifier.predict_proba(X), strict=True):
+        spelled = [([*map(str, labels)], share) for labels, share in best]
+        labellings = best_marks(marks, spelled)[:N_LABELLINGS]
+        likeliest = _likeliest(classifier.classes_, np.asarray(rows))
+        found.append({"labellings": labellings, "likeliest": likeliest})
+    return found
 
 
 def _likeliest(classes: np.ndarray, probability: np.ndarray) -> list[list[tuple[Any, float]]]:

@@ -21,17 +21,19 @@ NAMES = ("--estimator", "--set", "--template", "--syntax")
 
 def _estimators() -> dict[str, Callable[..., BaseEstimator]]:
     """All classifiers that take words and no other estimators, and presets of them."""
-    named = {name: getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__}
-    found = {name: it for name, it in named.items() if hasattr(it, "predict") and not _needs(it)}
-    found = {name: it for name, it in found.items() if it().__sklearn_tags__().input_tags.dict}
-    presets = {"ecrn": EmpiricalCRF.ecrn, "maxent": EmpiricalCRF.maxent}
-    return found | {f"EmpiricalCRF.{name}": preset for name, preset in presets.items()}
-
-
-def _needs(estimator: type) -> bool:
-    """Whether an estimator has required parameters."""
-    parameters = inspect.signature(estimator).parameters.values()
-    return any(p.default is p.empty for p in parameters)
+    found: dict[str, Callable[..., BaseEstimator]] = {}
+    for name in sklearn_crcrf.__all__:
+        estimator = getattr(sklearn_crcrf, name)
+        if hasattr(estimator, "predict"):
+            parameters = inspect.signature(estimator).parameters.values()
+            is_needed = any(p.default is p.empty for p in parameters)
+            if not is_needed and estimator().__sklearn_tags__().input_tags.dict:
+                found[name] = estimator
+    return {
+        **found,
+        "EmpiricalCRF.ecrn": EmpiricalCRF.ecrn,
+        "EmpiricalCRF.maxent": EmpiricalCRF.maxent,
+    }
 
 
 ESTIMATORS = _estimators()

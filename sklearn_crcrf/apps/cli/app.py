@@ -80,9 +80,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         # Ctrl-C ends the process while modules are imported, and is an exception from then on.
-        options = _parse(argv)
-        with interruption.raised():
-            return _run(options)
+        options = _parser().parse_args(argv)
+        run = options.run or _module("demonstration").run
+        with interruption.raised(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            status = run(options) or 0
+            sys.stdout.flush()
+            return status
     except KeyboardInterrupt:
         return _fail("interrupted", interruption.STATUS)
     except BrokenPipeError:
@@ -92,28 +96,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if DEBUG in os.environ:
             raise
+        if isinstance(error, OSError) and error.filename is not None:
+            return _fail(f"{error.filename}: {error.strerror}", BAD_INPUT)
         if isinstance(error, OSError | ValueError | ImportError):
-            return _fail(_described(error), BAD_INPUT)
+            return _fail(str(error), BAD_INPUT)
         kind = type(error).__name__
         return _fail(f"{kind}: {error} (all of it: {DEBUG}=1)", BUG)
 
 
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    options = _parser().parse_args(argv)
-    options.run = options.run or _module("demonstration").run
-    return options
-
-
 def _module(name: str) -> ModuleType:
     return import_module(f".{name}", __package__)
-
-
-def _run(options: argparse.Namespace) -> int:
-    with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
-        status = options.run(options) or 0
-        sys.stdout.flush()
-    return status
 
 
 def _parser() -> Parser:
@@ -130,12 +122,6 @@ def _parser() -> Parser:
     for name, (module, text) in COMMANDS.items():
         commands.add_parser(name, help=text).module = module
     return parser
-
-
-def _described(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
 
 
 def _fail(message: str, status: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from ...estimators.crfsuite import CRFsuiteCRF
 from ...estimators.crfsuite.binary_model import MAGIC
 from ...feature_extraction import SequenceVectorizer
-from ...model_files import require_skops, save_model
+from ...model_files import save_model
 from ...model_files.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
 from ...model_files.conversion.crfpp import BINARY
 from ._text import Content, add_column_names, add_file, check_output, read_content
@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read a model of another program, and write a model."""
-    require_skops()
     check_output(options.model)
     source = read_content(options.file, options.max_bytes, options.encoding)
     read = READERS[options.format or _format_of(source)]

@@ -15,7 +15,7 @@ The same on your own text, one word and its label per line, a blank line between
   python -m sklearn_crcrf train FILE --model MODEL    train, and write a model
   python -m sklearn_crcrf tag FILE --model MODEL      label a file of words
 
-Model files need skops: pip install "sklearn-crcrf[cli]"; --help tells the rest."""
+sklearn-crcrf --help tells the rest."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

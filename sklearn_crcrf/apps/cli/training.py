@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from ...base.unwrap import steps_of
-from ...model_files import require_skops, save_model
+from ...model_files import save_model
 from ...out_of_core.writing import write_parts
 from ...utils import interruption
 from . import _estimators, _progress
@@ -51,8 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train, and write the model; if training is interrupted, the model of the last iteration."""
-    if not options.compact:
-        require_skops()
     check_output(options.model)
     estimator = _estimators.make_estimator(options)
     files = files_of(options.files)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -10,24 +9,12 @@ FOLDER = Path(__file__).parent / "pages"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 
-def pages(index: str, *others: str) -> list[Route]:
-    """Routes to files in the folder ``pages``.
-
-    Parameters
-    ----------
-    index : str
-        The file at the address "/".
-    *others : str
-        The other files, at their names.
-    """
-    return [_page("/", index), *(_page(f"/{name}", name) for name in others)]
-
-
-def _page(path: str, name: str) -> Route:
-    file = FOLDER / name
-    content, kind = file.read_bytes(), TYPES[file.suffix]
-
-    async def endpoint(request: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return Route(path, endpoint, methods=["GET"], name=name)
+def pages(*names: str) -> list[Route]:
+    """Make routes to files in the folder ``pages``: the first at "/", the others at their names."""
+    routes: list[Route] = []
+    for name in names:
+        file = FOLDER / name
+        answer = Response(file.read_bytes(), media_type=TYPES[file.suffix])
+        path = f"/{name}" if routes else "/"
+        routes.append(Route(path, answer, methods=["GET"], name=name))
+    return routes

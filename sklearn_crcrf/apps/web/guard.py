@@ -138,7 +138,9 @@ class Guard:
             return _error(421, "this host name is not served here")
         if method not in SAFE_METHODS:
             own = self._public_origin if is_public else f"{scope['scheme']}://{host}"
-            if not _is_own_origin(headers, {own, self._public_origin or own}):
+            site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+            is_own_site = site in (None, "same-origin", "none")  # None: no browser
+            if not is_own_site or origin not in (None, own, self._public_origin or own):
                 return _error(403, "requests of other sites are refused")
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
@@ -224,12 +226,6 @@ def _public(url: str | None) -> tuple[set[str], str, str]:
     if port not in (None, PORTS[scheme]):
         return {f"{name}:{port}"}, f"{scheme}://{name}:{port}", path
     return {name, f"{name}:{PORTS[scheme]}"}, f"{scheme}://{name}", path
-
-
-def _is_own_origin(headers: Headers, own: set[str]) -> bool:
-    """Whether a request is from our own page, or from a program that is no browser."""
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    return site in (None, "same-origin", "none") and (origin is None or origin in own)
 
 
 def _error(status: int, message: str) -> JSONResponse:

@@ -72,12 +72,7 @@ def get(path: str, answer: Callable[[], Any], work: Work) -> Route:
 
 def constant(path: str, value: Any) -> Route:
     """A route whose answer to GET is always the same, and never waits for work."""
-    text = dumps(value)
-
-    async def endpoint(request: Request) -> Response:
-        return _response(text)
-
-    return Route(path, endpoint, methods=["GET"])
+    return Route(path, _response(dumps(value)), methods=["GET"])
 
 
 def _route(path: str, method: str, steps: Callable, work: Work) -> Route:

@@ -131,7 +131,11 @@ class RegularisationDisplay:
         """
         ax = new_axes(self, ax, (6.5, 4.2))
         places = _places(self.values, xscale)
-        colours = _colours(len(self.scores))
+        colours = ["C0"]
+        if len(self.scores) > 1:
+            from matplotlib import colormaps
+
+            colours = list(colormaps["viridis"](np.linspace(0.0, 0.85, len(self.scores))))
         self.lines_ = []
         for colour, (key, mean) in zip(colours, self.scores.items(), strict=True):
             name = None if key is None else f"{plain(self.by)} = {key:g}"
@@ -170,9 +174,3 @@ def _places(values: np.ndarray, xscale: str) -> np.ndarray:
     step = 3.0 if xscale == "log" else max(high - low, 1.0) / 3.0
     before, behind = (low / step, high * step) if xscale == "log" else (low - step, high + step)
     return np.where(inside, values, np.where(values > high, behind, before))
-
-
-def _colours(n: int) -> list[Any]:
-    from matplotlib import colormaps
-
-    return ["C0"] if n == 1 else list(colormaps["viridis"](np.linspace(0.0, 0.85, n)))

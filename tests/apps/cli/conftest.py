@@ -19,7 +19,7 @@ def corpus(tmp_path):
 @pytest.fixture
 def model(corpus, tmp_path):
     _, X, y = corpus
-    path = tmp_path / "model.skops"
+    path = tmp_path / "model.crcrf"
     save_model(EmpiricalCRF().fit(X, y), path, ["word", "label"])
     return path
 

@@ -3,8 +3,6 @@
 import pytest
 from commands import run
 
-pytest.importorskip("skops")
-
 
 @pytest.mark.parametrize("argv", [(), ("demo",)])
 def test_the_demonstration_reports_accuracy_time_a_line_and_what_to_do_next(argv, capsys):

@@ -14,8 +14,6 @@ import pytest
 from sklearn_crcrf.apps.cli import main
 from sklearn_crcrf.datasets import make_addresses, write_conll
 
-pytest.importorskip("skops")
-
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "user_guide" / "command_line.rst"
 README = ROOT / "README.md"

@@ -2,12 +2,9 @@
 
 import json
 
-import pytest
 from commands import json_lines, run
 
 from sklearn_crcrf import EmpiricalCRF
-
-pytest.importorskip("skops")
 
 
 def test_evaluate_holds_out_a_fifth(corpus, capsys):

@@ -6,8 +6,6 @@ import pytest
 
 from sklearn_crcrf.apps.cli import _files, main
 from sklearn_crcrf.datasets import make_addresses, read_conll, write_conll
-
-pytest.importorskip("skops")
 from sklearn_crcrf.model_files import load_model
 
 OUT_OF_CORE = ["train", "{text}", "-m", "{out}", "--out-of-core"]

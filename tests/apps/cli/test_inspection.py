@@ -2,12 +2,9 @@
 
 import json
 
-import pytest
 from commands import TEMPLATE, run
 
 from sklearn_crcrf import CRF, EmpiricalCRF
-
-pytest.importorskip("skops")
 from sklearn_crcrf.model_files import load_model, save_model
 
 

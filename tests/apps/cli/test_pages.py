@@ -15,7 +15,6 @@ from forks import Fork, needs_fork
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
-pytest.importorskip("skops")
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.apps.annotation import Log

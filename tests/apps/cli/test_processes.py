@@ -11,8 +11,6 @@ from forks import Fork, needs_fork, run_in_fork
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.datasets import make_addresses, write_conll
-
-pytest.importorskip("skops")
 from sklearn_crcrf.model_files import load_model, save_model
 
 PROGRAM = [sys.executable, "-m", "sklearn_crcrf"]
@@ -143,7 +141,7 @@ def interrupted_at(module, argv, folder):
         ("sklearn_crcrf.apps.cli.app", "inspect", True),
         ("numpy", "inspect", False),
         ("sklearn_crcrf.estimators.boosting", "train", True),
-        ("skops.io", "train", False),
+        ("sklearn_crcrf.model_files.saving", "train", False),
     ],
 )
 def test_ctrl_c_while_modules_are_imported_is_one_line(module, command, as_script, tmp_path):

@@ -10,14 +10,12 @@ from commands import StandardInput, json_lines, run
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.datasets import read_conll, write_conll
-
-pytest.importorskip("skops")
 from sklearn_crcrf.model_files import load_model, save_model
 
 
 def test_train_then_tag(corpus, tmp_path, capsys):
     path, X, y = corpus
-    model, words = tmp_path / "model.skops", tmp_path / "words.txt"
+    model, words = tmp_path / "model.crcrf", tmp_path / "words.txt"
     write_conll(words, X[:10])
     assert run(capsys, "train", path, "--model", model) == (0, "", "")
     status, out, err = run(capsys, "tag", words, "--model", model)

@@ -5,8 +5,6 @@ import pytest
 from commands import run
 
 from sklearn_crcrf import EmpiricalCRF
-
-pytest.importorskip("skops")
 from sklearn_crcrf.model_files import load_model, save_model
 
 

@@ -9,8 +9,6 @@ from commands import TEMPLATE, run
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.criteria import MCE
 from sklearn_crcrf.datasets import read_conll, write_conll
-
-pytest.importorskip("skops")
 from sklearn_crcrf.model_files import load_model
 
 
@@ -89,7 +87,7 @@ def test_patterns_of_wapiti(three_columns, tmp_path, capsys):
 
 def test_marks_at_the_start_and_lines_of_windows(corpus, tmp_path, capsys):
     path, X, y = corpus
-    other, model = tmp_path / "other.tsv", tmp_path / "model.skops"
+    other, model = tmp_path / "other.tsv", tmp_path / "model.crcrf"
     other.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     assert run(capsys, "train", other, "--model", model) == (0, "", "")
     status, out, _ = run(capsys, "tag", other, "--model", model)

@@ -352,7 +352,6 @@ def test_stored_models(X, name, tmp_path):
     crf = clone(SETTINGS[name]).fit(X, Y)
     expected = crf.predict_proba(X)
     assert pickle.loads(pickle.dumps(crf)).predict_proba(X) == expected
-    pytest.importorskip("skops")
     save_model(crf, tmp_path / "m")
     loaded = load_model(tmp_path / "m").estimator
     assert loaded.predict_proba(X) == expected

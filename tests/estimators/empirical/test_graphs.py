@@ -257,6 +257,5 @@ def test_errors():
 def test_stored_models(tmp_path):
     crf = EmpiricalCRF().fit(RINGS, Y)
     assert pickle.loads(pickle.dumps(crf)).predict_proba(NEW) == crf.predict_proba(NEW)
-    pytest.importorskip("skops")
     save_model(crf, tmp_path / "m")
     assert load_model(tmp_path / "m").estimator.predict_proba(NEW) == crf.predict_proba(NEW)

@@ -59,7 +59,6 @@ def test_attributes_have_weights_by_name(model, tmp_path):
     assert {f"{g}=True" for w in WORDS[0] for g in grams(w)} <= {*entries.name}
     assert CRF(init=model).fit(X[:20], y[:20]).score(X[:20], y[:20]) > 0.9
     assert model.predict([[{"word": "Nowhere", "new": True}]]).tolist()[0][0] in model.classes_
-    pytest.importorskip("skops")
     from sklearn_crcrf.model_files import load_model, save_model
 
     save_model(model, tmp_path / "model")

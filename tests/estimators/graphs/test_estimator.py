@@ -239,8 +239,8 @@ def test_searches_and_folds_keep_the_edges():
 def test_it_is_stored(tmp_path):
     X, y = make_graphs("types")
     crf = GraphCRF(symmetric=True).fit(X, y)
-    save_model(crf, tmp_path / "graphs.skops")
-    for twin in (load_model(tmp_path / "graphs.skops").estimator, pickle.loads(pickle.dumps(crf))):
+    save_model(crf, tmp_path / "graphs.crcrf")
+    for twin in (load_model(tmp_path / "graphs.crcrf").estimator, pickle.loads(pickle.dumps(crf))):
         assert_array_equal(flat(twin.predict(X)), flat(crf.predict(X)))
 
 

@@ -206,7 +206,6 @@ def test_the_labels_of_a_short_text_may_be_too_many():
 
 
 def test_convert_then_tag(dump, tmp_path, capsys):
-    pytest.importorskip("skops")
     text, model, words = tmp_path / "model.txt", tmp_path / "model", tmp_path / "words.txt"
     text.write_text(crfpp_text())
     words.write_text("the DT\ndog NN\n")
@@ -234,7 +233,6 @@ def test_a_dump_over_a_longer_one(dump):
 
 
 def test_attributes_of_other_programs_have_equals_signs(theirs, dump, tmp_path, capsys):
-    pytest.importorskip("skops")
     path, model, words = tmp_path / "dump.txt", tmp_path / "model", tmp_path / "words.txt"
     path.write_text(re.sub(r"(-1:word|\bword):", r"\1=", dump.read_text()))
     tokens = [[{"word": t["word"], "-1:word": t["-1:word"]} for t in x] for x in X]

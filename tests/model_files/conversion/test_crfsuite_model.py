@@ -251,7 +251,6 @@ def test_what_is_not_a_binary_model_is_named(model, content, tmp_path, capsys):
         read_crfsuite_dump(io.BytesIO(content))
     with pytest.raises(ValueError, match=r"binary model of CRF.*: train it with crf_learn -t"):
         read_crfpp_model(io.BytesIO(b"d\0\0\0more"))
-    pytest.importorskip("skops")
     for start, message in ((b"#mdl#2#5", "a model of Wapiti"), (b"d\0\0\0", "crf_learn -t")):
         text.write_bytes(start)
         assert main(["convert", str(text), "--model", str(tmp_path / "m")]) == 2
