@@ -50,12 +50,12 @@ class Phrases:
 
     @classmethod
     def frequent(cls, runs: Sequence[tuple[str, ...]], min_freq: int) -> "Phrases":
-        """The different runs that occur at least ``min_freq`` times, in sorted order."""
+        """Return the different runs that occur at least ``min_freq`` times, in sorted order."""
         counts = Counter(runs)
         return cls(sorted(run for run, n in counts.items() if n >= min_freq and run))
 
     def names(self) -> list[tuple[str, ...]]:
-        """The runs, in the order of their numbers."""
+        """Return the runs, in the order of their numbers."""
         symbols = self.vocabulary.symbols
         found: list[tuple[str, ...]] = [()] * self.n_runs
         prefixes: list[tuple[str, ...]] = [()]
@@ -69,7 +69,7 @@ class Phrases:
         return found
 
     def numbered(self, symbols: Sequence[str], codes: np.ndarray) -> np.ndarray:
-        """Tokens as ids of the vocabulary, -1 for unknown ones.
+        """Return tokens as ids of the vocabulary, -1 for unknown ones.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Phrases:
     def find(
         self, tokens: np.ndarray, following: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where runs occur.
+        """Return where runs occur.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Phrases:
         return start, length, run
 
     def of_pairs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """The numbers of runs of two symbols, -1 where the pair of two ids is none."""
+        """Return the numbers of runs of two symbols, -1 where the pair of two ids is none."""
         numbers = np.full(len(first), -1, dtype=np.int64)
         if len(self.levels) < 2:
             return numbers
@@ -122,7 +122,7 @@ class Phrases:
         return numbers
 
     def requirements(self) -> Iterator[Requirement]:
-        """What holds of a sound object."""
+        """Return what holds of a sound object."""
         yield Fact("vocabulary", isinstance(self.vocabulary, Vocabulary), "must be a Vocabulary")
         n_nodes = 1
         for depth, (keys, ending) in enumerate(self.levels):
@@ -142,7 +142,7 @@ class Phrases:
         node: np.ndarray,
         token: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The places where a symbol goes on from a node, the nodes reached, and what ends there."""
+        """Find where a symbol goes on from a node, the nodes reached, and what ends there."""
         wanted = self._keys(node, token)
         node = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = (keys[node] == wanted) & (token >= 0)

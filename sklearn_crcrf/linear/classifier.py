@@ -233,7 +233,7 @@ class LinearChainClassifier(LinearClassifier):
             yield from below("_constraints", self._constraints.requirements(n))
 
     def _prepare(self, X: SequenceArray) -> Any:
-        attributes = self._encoder.transform(X)
+        attributes = self._encoder.transform(self._tokens(X))
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
         return attributes, edge_columns(attributes, self._encoder.edge_attributes), forbidden
 

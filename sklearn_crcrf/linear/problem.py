@@ -52,6 +52,8 @@ class Problem(NamedTuple):
         Terms of scores that only the structure of the corpus has.
     parts : object, optional
         Data in parts, such as a :class:`FolderShards`; the corpus then has no sequences.
+    are_not_negative : bool, default=False
+        Whether only the weights of attributes and labels may be negative.
     """
 
     corpus: Corpus
@@ -68,11 +70,7 @@ class Problem(NamedTuple):
     duplicates: DuplicateColumns | None = None
     own_terms: tuple[Term, ...] = ()
     parts: Any = None
-
-    @property
-    def n_edge_attributes(self) -> int:
-        """The number of attributes on which transitions depend."""
-        return len(self.edge_attributes)
+    are_not_negative: bool = False
 
     def terms(self) -> Terms:
         """The terms of scores, which define where weights are in a vector."""
@@ -86,8 +84,13 @@ class Problem(NamedTuple):
         return [*shared_terms(self.transitions, self.boundaries, edges), *self.own_terms]
 
     def lower_bounds(self) -> np.ndarray | None:
-        """The least value of each weight, -inf for a weight without a bound; None for no bounds."""
-        return None
+        """Return the least value of each weight, -inf for no bound; None if none has one."""
+        if not self.are_not_negative:
+            return None
+        terms = self.terms()
+        bounds = np.zeros(terms.n_weights)
+        bounds[: terms.n_node_weights] = -np.inf
+        return bounds
 
     def vector(self, start: Weights) -> np.ndarray:
         """Weights as a vector."""

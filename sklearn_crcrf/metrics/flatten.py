@@ -42,7 +42,7 @@ def flatten(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Pair:
 
 
 def label_list(labels: Any, name: str) -> np.ndarray:
-    """A list of labels passed by the user, as a 1-D array."""
+    """Return a list of labels passed by the user, as a 1-D array."""
     check_several(labels, name)
     listed = label_sequences([list(labels)], name)
     with naming_unhashable(**{name: listed}):
@@ -51,7 +51,7 @@ def label_list(labels: Any, name: str) -> np.ndarray:
 
 
 def are_equal(pair: Pair) -> np.ndarray:
-    """Whether the true and the predicted label of each token are equal."""
+    """Return whether the true and the predicted label of each token are equal."""
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
         try:
             same = pair.true.data == pair.pred.data
@@ -73,7 +73,7 @@ def chosen(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def sample_lengths(y: Any, labels: SequenceArray) -> np.ndarray:
-    """Tokens in each sample: a sequence, or in one-dimensional ``y`` a single token."""
+    """Return tokens in each sample: a sequence, or in one-dimensional ``y`` a single token."""
     return labels.lengths if is_nested(y) else np.ones(len(labels.data), dtype=np.int64)
 
 

@@ -98,7 +98,7 @@ def check_probabilities(proba: SequenceArray, n_labels: int) -> None:
 def gold_probabilities(
     true: SequenceArray, proba: SequenceArray, classes: np.ndarray
 ) -> np.ndarray:
-    """The probability of the true label of each token, or of its set of labels; 1 if unknown."""
+    """Return the probability of the true label, or set of labels, of each token; 1 if unknown."""
     is_missing = are_missing(true.data)
     if is_missing.any():
         true = true.with_data(np.where(is_missing, None, true.data))

@@ -1,7 +1,8 @@
 """Scorers: metrics to pass as ``scoring=`` to scikit-learn's searches."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
@@ -14,7 +15,7 @@ from .tokens import known_accuracy, sequence_accuracy, token_accuracy, token_f1,
 
 
 def get_sequence_scorer(name: str, **options: Any) -> Callable[..., float]:
-    """A scorer by name, to be used as ``scoring=``.
+    """Return a scorer by name, to be used as ``scoring=``.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def get_sequence_scorer(name: str, **options: Any) -> Callable[..., float]:
 
 
 def get_sequence_scorer_names() -> list[str]:
-    """The names that :func:`get_sequence_scorer` knows.
+    """Return the names that :func:`get_sequence_scorer` knows.
 
     Returns
     -------
@@ -70,26 +71,20 @@ def get_sequence_scorer_names() -> list[str]:
     return sorted({**_PREDICT, **_MORE_THAN_PREDICT})
 
 
+@dataclass(eq=False, repr=False)
 class _SequenceScorer(BaseEstimator):
     """A scorer that needs more than ``predict``: ``response`` gets it from the estimator."""
 
     # BaseEstimator routes sample_weight to the method called ``score``.
-    __metadata_request__score = {"estimator": UNUSED}
+    __metadata_request__score: ClassVar[dict] = {"estimator": UNUSED}
 
-    def __init__(
-        self,
-        metric: Callable[..., float],
-        response: Callable[[Any, Any], tuple],
-        sign: int,
-        options: dict[str, Any],
-    ):
-        self.metric = metric
-        self.response = response
-        self.sign = sign
-        self.options = options
+    metric: Callable[..., float]
+    response: Callable[[Any, Any], tuple]
+    sign: int
+    options: dict[str, Any]
 
     def score(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The metric of the estimator's response for X, the higher the better."""
+        """Return the metric of the estimator's response for X, the higher the better."""
         answer = self.response(estimator, X)
         return self.sign * self.metric(y, *answer, sample_weight=sample_weight, **self.options)
 

@@ -46,7 +46,7 @@ class SegmentCounts(NamedTuple):
     true: np.ndarray
 
     def total(self) -> "SegmentCounts":
-        """The counts of all types together."""
+        """Return the counts of all types together."""
         return SegmentCounts([], self.correct.sum(), self.predicted.sum(), self.true.sum())
 
 
@@ -266,7 +266,7 @@ def _f1(counts: SegmentCounts, zero_division: ZeroDivision) -> Any:
 
 
 def scores(counts: SegmentCounts, zero_division: ZeroDivision) -> Any:
-    """Scores of one count, or arrays of scores of the counts of all types."""
+    """Return scores of one count, or arrays of scores of the counts of all types."""
     support: Any = counts.true if np.ndim(counts.true) else float(counts.true)
     return SegmentScores(
         _precision(counts, zero_division),

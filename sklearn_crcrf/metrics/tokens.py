@@ -237,7 +237,7 @@ def token_confusion_matrix(
     sample_weight: Any = None,
     normalize: Literal["true", "pred", "all"] | None = None,
 ) -> np.ndarray:
-    """Numbers of tokens by true and predicted label: ``confusion_matrix`` on all tokens.
+    """Return numbers of tokens by true and predicted label: ``confusion_matrix`` on all tokens.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def token_confusion_matrix(
 
 
 def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Known labels as integers, which scikit-learn handles faster, and the codes of ``labels``."""
+    """Encode known labels, and ``labels``, as integers, which scikit-learn handles faster."""
     true, pred = (chosen(labels.data, pair.is_known) for labels in (pair.true, pair.pred))
     n_tokens = len(true)
     everything = [true, pred] if labels is None else [true, pred, label_list(labels, "labels")]

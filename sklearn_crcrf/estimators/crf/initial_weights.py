@@ -28,9 +28,8 @@ SHARE, ALONE = 1.25, 4.0
 
 
 def _zeros(problem: Problem) -> Weights:
-    n, n_edges = problem.n_labels, problem.n_edge_attributes
-    state = np.zeros(problem.terms().n_node_weights, dtype=problem.corpus.X.dtype)
-    return Weights(state, np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros((n_edges, n, n)))
+    terms = problem.terms()
+    return terms.named(np.zeros(terms.n_weights, dtype=problem.corpus.X.dtype))
 
 
 def _empirical(problem: Problem) -> Weights:
@@ -111,8 +110,8 @@ def given_weights(weights: Weights, problem: Problem) -> Weights:
         If a shape is not what the problem has, or the arrays of a sparse matrix contradict each
         other.
     """
-    n, n_edges = problem.n_labels, problem.n_edge_attributes
-    shapes = [(problem.corpus.X.shape[1], n), (n, n), (n,), (n,), (n_edges, n, n)]
+    of_state = problem.corpus.X.shape[1], problem.n_labels
+    shapes = [of_state, *(np.shape(part) for part in _zeros(problem)[1:])]
     for name, part, shape in zip(Weights._fields, weights, shapes, strict=True):
         if np.shape(part) != shape:
             raise ValueError(f"init.{name} has shape {np.shape(part)}, but it must be {shape}")

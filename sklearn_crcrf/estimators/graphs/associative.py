@@ -1,5 +1,6 @@
 """AssociativeMarkovNetwork: linked nodes tend to have equal labels, trained for a margin."""
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from ...base.docstrings import documented
@@ -8,6 +9,7 @@ from .estimator import GraphCRF
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class AssociativeMarkovNetwork(GraphCRF):
     r"""Associative Markov network: edges reward equal labels, trained for a margin [1]_.
 
@@ -29,8 +31,6 @@ class AssociativeMarkovNetwork(GraphCRF):
         Standard deviation of the Gaussian prior of every weight, in (0, inf): the loss has the
         penalty :math:`\lVert w \rVert^2 / (2 \sigma^2)`. ``sigma ** 2`` is the C of a support
         vector machine.
-    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="cut"
-        How the best labellings are found, as in :class:`GraphCRF`.
     {min_freq}
     max_iter : int, default=200
         Maximum number of iterations.
@@ -42,6 +42,8 @@ class AssociativeMarkovNetwork(GraphCRF):
     n_jobs : int, default=None
         Number of threads.
     {verbose}
+    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="cut"
+        How the best labellings are found, as in :class:`GraphCRF`.
 
     Attributes
     ----------
@@ -84,36 +86,19 @@ class AssociativeMarkovNetwork(GraphCRF):
     [['R', 'R', 'R', 'B']]
     """
 
-    def __init__(
-        self,
-        sigma=0.2,
-        *,
-        inference="cut",
-        min_freq=1,
-        max_iter=200,
-        tol=1e-2,
-        warm_start=False,
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        verbose=0,
-    ):
-        super().__init__(
-            MaxMargin(),
-            sigma,
-            inference=inference,
-            associative=True,
-            min_freq=min_freq,
-            solver="bundle",
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            decoding="viterbi",
-            dtype=dtype,
-            sample_unit=sample_unit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+    criterion: Any = field(init=False, default_factory=MaxMargin)
+    sigma: float = 0.2
+    _: KW_ONLY
+    features: Any = field(init=False, default="all")
+    solver: str = field(init=False, default="bundle")
+    max_iter: int = 200
+    tol: float = 1e-2
+    init: Any = field(init=False, default="zeros")
+    decoding: str = field(init=False, default="viterbi")
+    random_state: Any = field(init=False, default=None)
+    inference: Any = "cut"
+    symmetric: bool = field(init=False, default=False)
+    associative: bool = field(init=False, default=True)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AssociativeMarkovNetwork":
         return super().fit(X, y, sample_weight)

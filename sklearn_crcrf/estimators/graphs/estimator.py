@@ -1,7 +1,8 @@
 """GraphCRF: conditional random fields over graphs with cycles."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from copy import copy
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -11,15 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from ...base.batches import Batch
 from ...base.contributions import (
     Contributions,
-    attribute_contributions,
-    transition_contributions,
 )
 from ...base.docstrings import documented
 from ...base.weights import Weights
 from ...data.graphs import GraphArray
 from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
-from ...data.sums import state_scores
 from ...linear.classifier import DECODERS
 from ...linear.corpus import Corpus
 from ...linear.edge_data import EdgeEncoder
@@ -29,14 +27,7 @@ from ...structures.inference import INFERENCE, Inference, as_inference
 from ...structures.inference.base import IterationCount, warn_unless_converged
 from ...utils.soundness import Requirement, below
 from ..crf import CRF
-from .problem import (
-    AssociativeProblem,
-    GraphProblem,
-    LinkFeature,
-    check_not_negative,
-    labelled_part,
-    tied_pairs,
-)
+from .problem import LinkFeature, check_not_negative, labelled_part, tied_pairs
 
 
 def _trains_by_parts(crf: "GraphCRF") -> bool:
@@ -44,6 +35,7 @@ def _trains_by_parts(crf: "GraphCRF") -> bool:
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class GraphCRF(CRF):
     """Conditional random field over graphs of any kind, also with cycles [1]_.
 
@@ -75,14 +67,6 @@ default="pseudo_likelihood"
         strong, and all nodes get one label: use the log loss with ``inference="trw"``, an upper
         bound of the exact loss, or "max_margin". The perceptron is ``MaxMargin(cost=0)``.
     {sigma}
-    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
-        How sums and maxima over labellings are found: a name or an object of
-        :mod:`sklearn_crcrf.structures.inference`, where damping and limits are set. "auto" is
-        exact where tables are small, else loopy belief propagation.
-    symmetric : bool, default=False
-        Whether the tables are symmetric, since edges have no direction.
-    associative : bool, default=False
-        Whether edges only reward equal labels: tables are diagonal, and not negative.
     features : {"all", "observed"} or callable, default="all"
         Which pairs of attribute and label have a weight, as in :class:`CRF`.
     {min_freq}
@@ -105,6 +89,14 @@ default="pseudo_likelihood"
     random_state : int, RandomState or None, default=None
         Orders the samples of "sgd".
     {verbose}
+    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
+        How sums and maxima over labellings are found: a name or an object of
+        :mod:`sklearn_crcrf.structures.inference`, where damping and limits are set. "auto" is
+        exact where tables are small, else loopy belief propagation.
+    symmetric : bool, default=False
+        Whether the tables are symmetric, since edges have no direction.
+    associative : bool, default=False
+        Whether edges only reward equal labels: tables are diagonal, and not negative.
 
     Attributes
     ----------
@@ -157,7 +149,20 @@ default="pseudo_likelihood"
     [['R', 'R', 'R', 'B']]
     """
 
-    _edge_encoder: EdgeEncoder
+    criterion: Any = "pseudo_likelihood"
+    c1: float = field(init=False, default=0.0)
+    _: KW_ONLY
+    boundaries: bool = field(init=False, default=False)
+    edge_columns: Collection = field(init=False, default=())
+    constraints: Any = field(init=False, default=None)
+    init: Any = "zeros"
+    class_weight: Any = field(init=False, default=None)
+    validation_fraction: float | None = field(init=False, default=None)
+    n_iter_no_change: int = field(init=False, default=10)
+    inference: Any = "auto"
+    symmetric: bool = False
+    associative: bool = False
+
     _parameter_constraints: ClassVar[dict] = {
         **CRF._parameter_constraints,
         "inference": [StrOptions(set(INFERENCE)), Inference],
@@ -165,49 +170,6 @@ default="pseudo_likelihood"
         "associative": ["boolean"],
         "init": [StrOptions({"zeros", "log_loss"}), Weights],
     }
-
-    def __init__(
-        self,
-        criterion="pseudo_likelihood",
-        sigma=1.0,
-        *,
-        inference="auto",
-        symmetric=False,
-        associative=False,
-        features="all",
-        min_freq=1,
-        solver="auto",
-        max_iter=1000,
-        tol=1e-5,
-        init="zeros",
-        warm_start=False,
-        decoding="auto",
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(
-            criterion,
-            sigma,
-            features=features,
-            min_freq=min_freq,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            init=init,
-            warm_start=warm_start,
-            decoding=decoding,
-            dtype=dtype,
-            sample_unit=sample_unit,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.inference = inference
-        self.symmetric = symmetric
-        self.associative = associative
 
     @property
     def edge_attribute_names_(self) -> np.ndarray:
@@ -251,7 +213,7 @@ default="pseudo_likelihood"
         if not kept.any():
             raise ValueError("y: all labels are None, so there is nothing to train on")
         encoder = EdgeEncoder() if reset else copy(self._edge_encoder)
-        self._edge_encoder = encoder.fit(nodes, extend=not reset)
+        self._edge_encoder: EdgeEncoder = encoder.fit(nodes, extend=not reset)
         return sequences._replace(X=nodes, y=labels), weights[kept]
 
     def _structure(self, X: SequenceArray) -> Structure:
@@ -271,38 +233,31 @@ default="pseudo_likelihood"
             )
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
-        general = super()._problem(corpus, kept)
-        tied = tied_pairs(general.n_labels, symmetric=self.symmetric, associative=self.associative)
-        kind = AssociativeProblem if self.associative else GraphProblem
+        problem = super()._problem(corpus, kept)
+        link_attributes = cast(Graph, corpus.structure).link_attributes
         if self.associative:
-            check_not_negative(cast(Graph, corpus.structure).link_attributes)
-        return kind(*general._replace(transitions=np.where(general.transitions < 0, -1, tied)))
-
-    def _prepare(self, X: SequenceArray) -> Any:
-        return self._encoder.transform(self._tokens(X))
+            check_not_negative(link_attributes)
+        tied = tied_pairs(problem.n_labels, symmetric=self.symmetric, associative=self.associative)
+        tied = np.where(problem.transitions < 0, -1, tied)
+        n = link_attributes.shape[1]
+        return problem._replace(
+            transitions=tied,
+            own_terms=(LinkFeature(n, tied),) if n else (),
+            are_not_negative=self.associative,
+        )
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
-        state = state_scores(prepared, self.coef_, batch.start, batch.stop)
-        scores = Scores.of(state, self.transitions_)
+        scores = super()._scores(prepared, batch)
         if len(self.edge_coef_) == 0:
             return scores
-        return self._link_feature().add_scores(self.edge_coef_, batch, scores)
-
-    def _link_feature(self) -> LinkFeature:
         n = len(self.classes_)
-        return LinkFeature(len(self.edge_coef_), np.arange(n * n).reshape(n, n))
+        feature = LinkFeature(len(self.edge_coef_), np.arange(n * n).reshape(n, n))
+        return feature.add_scores(self.edge_coef_, batch, scores)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
-        of_state = prepared[batch.start : batch.stop], self.coef_, y, self.attribute_names_
-        shared_table = self.transitions_, self.begin_, self.end_, y, self.classes_, batch.structure
         of_links = cast(Graph, batch.structure).link_attributes
-        return Contributions.join(
-            [
-                attribute_contributions(*of_state),
-                transition_contributions(*shared_table),
-                self._edge_contributions(of_links, batch, y),
-            ]
-        )
+        of_nodes = super()._contributions(prepared, batch, y)
+        return Contributions.join([of_nodes, self._edge_contributions(of_links, batch, y)])
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()
@@ -316,7 +271,7 @@ default="pseudo_likelihood"
 
 
 def links_of(X: SequenceArray) -> np.ndarray:
-    """The two ends of each link of X among all tokens; the links of a sequence join neighbours.
+    """Return the two ends of each link of X; the links of a sequence join neighbours.
 
     Parameters
     ----------

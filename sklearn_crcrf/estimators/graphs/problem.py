@@ -1,6 +1,6 @@
-"""The training problem of graphs, whose edges have weights of their own."""
+"""What graphs have in training: edges with weights of their own, and nodes without a label."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,9 +8,7 @@ import scipy.sparse as sp
 from ...data.graphs import GraphArray
 from ...data.ragged import SequenceArray
 from ...linear.link_tables import different_rows
-from ...linear.problem import Problem
-from ...linear.terms import Term, Transition, TransitionTables
-from ...structures import Graph
+from ...linear.terms import TransitionTables
 
 
 def labelled_part(
@@ -75,32 +73,6 @@ class LinkFeature(TransitionTables):
         return different_rows(chunk.structure.link_attributes)
 
 
-class GraphProblem(Problem):
-    """The training problem of a corpus whose structure is a :class:`Graph`."""
-
-    @property
-    def n_edge_attributes(self) -> int:
-        """The number of attributes of edges."""
-        return cast(Graph, self.corpus.structure).link_attributes.shape[1]
-
-    def shared_terms(self) -> list[Term]:
-        """The terms of the weights that all units share."""
-        terms: list[Term] = [Transition(self.transitions)]
-        if self.n_edge_attributes:
-            terms.append(LinkFeature(self.n_edge_attributes, self.transitions))
-        return terms
-
-
-class AssociativeProblem(GraphProblem):
-    """A :class:`GraphProblem` in which no weight of a transition may be negative."""
-
-    def lower_bounds(self) -> np.ndarray:
-        terms = self.terms()
-        bounds = np.zeros(terms.n_weights)
-        bounds[: terms.n_node_weights] = -np.inf
-        return bounds
-
-
 def check_not_negative(link_attributes: sp.csr_array) -> None:
     """Raise ValueError if an attribute of a link is negative: it would punish equal labels."""
     negative = link_attributes.data < 0
@@ -113,7 +85,7 @@ def check_not_negative(link_attributes: sp.csr_array) -> None:
 
 
 def tied_pairs(n_labels: int, *, symmetric: bool, associative: bool) -> np.ndarray:
-    """Which pairs of labels share a weight, as in :class:`~sklearn_crcrf.linear.terms.Term`.
+    """Return which pairs of labels share a weight, as in :class:`~sklearn_crcrf.linear.terms.Term`.
 
     Parameters
     ----------

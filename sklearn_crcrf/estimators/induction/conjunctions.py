@@ -48,7 +48,7 @@ class Conjunctions(NamedTuple):
 
     @classmethod
     def none(cls, n_attributes: int) -> "Conjunctions":
-        """The attributes, without any conjunction."""
+        """Return the attributes, without any conjunction."""
         return cls(n_attributes, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
 
     @property
@@ -57,7 +57,7 @@ class Conjunctions(NamedTuple):
         return self.n_attributes + len(self.parent)
 
     def orders(self) -> np.ndarray:
-        """The number of attributes of each column, of shape (n_columns,)."""
+        """Return the number of attributes of each column, of shape (n_columns,)."""
         order = np.ones(self.n_columns, dtype=np.int64)
         while True:
             joined = order[self.parent] + 1
@@ -66,7 +66,7 @@ class Conjunctions(NamedTuple):
             order[self.n_attributes :] = joined
 
     def members(self) -> np.ndarray:
-        """The attributes of each column, of shape (n_columns, highest order).
+        """Return the attributes of each column, of shape (n_columns, highest order).
 
         The numbers rise; in front of them is -1 where a column has fewer attributes.
         """
@@ -87,7 +87,7 @@ class Conjunctions(NamedTuple):
         return Conjunctions(self.n_attributes, parents.astype(np.int32), lasts.astype(np.int32))
 
     def parts(self, X: sp.csr_array) -> list[tuple[sp.csr_array, np.ndarray]]:
-        """The values of all columns, separately for each number of attributes that are joined.
+        """Return the values of all columns, separately for each number of joined attributes.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Conjunctions(NamedTuple):
         return parts
 
     def columns(self, X: sp.csr_array) -> sp.csr_array:
-        """The values of all columns, of shape (n_tokens, n_columns), with rising indices.
+        """Return the values of all columns, of shape (n_tokens, n_columns), with rising indices.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Conjunctions(NamedTuple):
         return selected(self.parts(X), np.arange(self.n_columns))
 
     def names(self, attributes: Any, separator: str = " & ") -> np.ndarray:
-        """The names of all columns: names of attributes, joined.
+        """Return the names of all columns: names of attributes, joined.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Conjunctions(NamedTuple):
         return np.array(names, dtype=object)
 
     def requirements(self) -> Iterator[Requirement]:
-        """What must hold for columns that are loaded."""
+        """Return what must hold for columns that are loaded."""
         n, n_joined = self.n_attributes, len(self.last)
         yield indices("last", self.last, (n_joined,), n)
         yield indices("parent", self.parent, (n_joined,), n + n_joined)
@@ -153,7 +153,7 @@ class Conjunctions(NamedTuple):
 
 
 def selected(parts: list[tuple[sp.csr_array, np.ndarray]], columns: np.ndarray) -> sp.csr_array:
-    """Some of the columns of parts, in the order given, with rising indices in every row.
+    """Return some of the columns of parts, in the order given, with rising indices in every row.
 
     Parameters
     ----------

@@ -268,13 +268,13 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
             print(f"round {number + 1}, {n_features} features, loss {loss:.3f}", flush=True)
 
     def _names(self) -> np.ndarray:
-        """The names of the attributes of edges, then the names of the chosen columns."""
+        """Return the names of the attributes of edges, then the names of the chosen columns."""
         names = self._encoder.names
         of_columns = self._conjunctions.names(names)[self._columns]
         return np.concatenate([names[self._encoder.edge_attributes], of_columns])
 
     def transform(self, X: Any) -> Any:
-        """The values of the chosen columns, for another estimator.
+        """Return the values of the chosen columns, for another estimator.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         return columns[sequences.mirror(np.arange(columns.shape[0]))]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the chosen columns.
+        """Return the names of the chosen columns.
 
         Parameters
         ----------
@@ -315,7 +315,7 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         return attributes
 
     def _chosen(self, attributes: sp.csr_array) -> sp.csr_array:
-        """The chosen columns of all tokens."""
+        """Return the chosen columns of all tokens."""
         attributes = without_columns(attributes, self._encoder.only_edges)
         return selected(self._conjunctions.parts(attributes), self._columns)
 

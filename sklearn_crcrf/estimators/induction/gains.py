@@ -49,7 +49,7 @@ class Sums(NamedTuple):
 
 
 def gain(sums: Sums, sigma: float, c1: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """The gains of features, and the weights that have them.
+    """Return the gains of features, and the weights that have them.
 
     All other weights are held fixed, and so are the marginals of the neighbours (McCallum 2003,
     "Efficiently Inducing Features of Conditional Random Fields"). With the mean marginal p at the n
@@ -106,7 +106,7 @@ def gain(sums: Sums, sigma: float, c1: float = 0.0) -> tuple[np.ndarray, np.ndar
 
 
 def least_difference(least_gain: float, sigma: float, c1: float = 0.0) -> float:
-    """What observed and expected counts must differ by for a gain of at least ``least_gain``.
+    """Return the difference of observed and expected counts that a gain needs at least.
 
     The gain is concave and has the derivative g = |c - sum f p| - c1 at 0, so it is at most
     g |mu| - mu^2 / (2 sigma^2), whose maximum is g^2 sigma^2 / 2.
@@ -178,7 +178,7 @@ class ColumnSums:
         self._absolute = RowSums(sp.csr_array(abs(part).T.tocsr())) if is_signed else self._rows
 
     def pairs(self, proba: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray, Sums]:
-        """The pairs of column and label whose observed and expected counts differ enough.
+        """Return the pairs of column and label whose observed and expected counts differ enough.
 
         Parameters
         ----------

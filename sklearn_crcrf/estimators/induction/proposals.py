@@ -19,7 +19,7 @@ def with_proposals(
     least: float,
     max_order: int,
 ) -> Conjunctions:
-    """The conjunctions that are known, and after them new ones of two columns at some tokens.
+    """Return the known conjunctions, and after them new ones of two columns at some tokens.
 
     A column is joined with an attribute only if labels that it could explain are missing.
 
@@ -59,14 +59,14 @@ def with_proposals(
 
 
 def _entries(rows: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
-    """The entries of some columns, which keep their numbers."""
+    """Return the entries of some columns, which keep their numbers."""
     kept = kept[rows.indices]
     indptr = np.append(0, np.cumsum(kept))[rows.indptr]
     return sp.csr_array((rows.data[kept], rows.indices[kept], indptr), shape=rows.shape)
 
 
 def _pairs(parents: sp.csr_array, attributes: sp.csr_array) -> tuple[np.ndarray, ...]:
-    """The row, the parent and the attribute of all pairs of two entries of a row."""
+    """Return the row, the parent and the attribute of all pairs of two entries of a row."""
     row = np.repeat(np.arange(parents.shape[0]), np.diff(parents.indptr))
     n = np.diff(attributes.indptr)[row].astype(np.int64)
     last = attributes.indices[joined_ranges(attributes.indptr[row].astype(np.int64), n)]
@@ -74,7 +74,7 @@ def _pairs(parents: sp.csr_array, attributes: sp.csr_array) -> tuple[np.ndarray,
 
 
 def _without_copies(known: Conjunctions, parent: np.ndarray, last: np.ndarray) -> Conjunctions:
-    """The known conjunctions and new ones, each set of different attributes only once."""
+    """Return the known conjunctions and new ones, each set of different attributes only once."""
     members = known.joined_with(parent, last).members()
     joined = members[known.n_attributes :]
     _, first = np.unique(joined, axis=0, return_index=True)

@@ -106,18 +106,18 @@ class Retraining:
         return float(self._crf.loss_curve_[-1]) if self._crf.loss_curve_ else np.nan
 
     def marginals(self) -> np.ndarray:
-        """The marginal probabilities of the labels of all tokens."""
+        """Return the marginal probabilities of the labels of all tokens."""
         return self._crf.predict_proba(self._rows).data
 
     def finished(self, names: np.ndarray) -> CRF:
-        """The trained CRF, with its given parameters, and these names of its first columns."""
+        """Return the trained CRF with its given parameters, and name its first columns."""
         crf = self._crf.set_params(**{name: getattr(self._given, name) for name in SET})
         crf.attribute_names_ = np.concatenate([names, crf.attribute_names_[len(names) :]])
         return crf
 
 
 def beside(first: sp.csr_array, second: sp.csr_array) -> Any:
-    """The columns of two matrices beside each other."""
+    """Return the columns of two matrices beside each other."""
     if first.shape[1] == 0:
         return second
     joined = sp.hstack([first.astype(second.dtype), second], format="csr")

@@ -34,7 +34,7 @@ class Scored(NamedTuple):
     scores: np.ndarray
 
     def take(self, chosen: np.ndarray) -> "Scored":
-        """Some of the candidates."""
+        """Return some of the candidates."""
         sums = Sums(*(values[chosen] for values in self.sums))
         return Scored(self.columns[chosen], self.labels[chosen], sums, self.scores[chosen])
 
@@ -74,7 +74,7 @@ class Rule(NamedTuple):
         return least_difference(self.least, self.sigma, self.c1)
 
     def scores(self, sums: Sums, orders: np.ndarray) -> np.ndarray:
-        """What the gradients of candidates exceed c1 by, or their gains by attribute.
+        """Return what the gradients of candidates exceed c1 by, or their gains by attribute.
 
         There are the more conjunctions, the longer they are, so the more of them gain by chance:
         gains are divided by ``orders``, the number of attributes of the column of each candidate.
@@ -157,7 +157,7 @@ class Induction:
         return len(chosen.columns) > 0
 
     def _proposed(self, proba: np.ndarray) -> Conjunctions:
-        """The conjunctions so far, and new ones where known labels are unlikely."""
+        """Return the conjunctions so far, and new ones where known labels are unlikely."""
         X, y, weight, _ = self._tokens
         if self._rule.max_order < 2:
             return self.conjunctions
@@ -169,7 +169,7 @@ class Induction:
         return with_proposals(self.conjunctions, columns, missing, least, self._rule.max_order)
 
     def _scored(self, sums: list[ColumnSums], proba: np.ndarray, orders: np.ndarray) -> Scored:
-        """All candidates whose scores suffice, apart from features that were chosen before."""
+        """Return all candidates whose scores suffice, without features chosen before."""
         found = [each.pairs(proba, self._rule.least_difference) for each in sums]
         columns, labels = (np.concatenate([each[k] for each in found]) for k in (0, 1))
         joined = Sums(*map(np.concatenate, zip(*(each[2] for each in found), strict=True)))
@@ -205,7 +205,7 @@ class Induction:
 
 
 def round_sizes(max_features: int, n_rounds: int) -> list[int]:
-    """The largest number of features of each round: they double, and sum to ``max_features``.
+    """Return the most features of each round: they double, and sum to ``max_features``.
 
     There are fewer rounds if the first ones would have no feature.
 
@@ -228,7 +228,7 @@ def round_sizes(max_features: int, n_rounds: int) -> list[int]:
 
 
 def best(found: Scored, conjunctions: Conjunctions, n_labels: int, most: int) -> Scored:
-    """The best candidates, without those that others make needless for now.
+    """Return the best candidates, without those that others make needless for now.
 
     Features that are chosen together do not know of each other. So a conjunction waits for a
     later round unless it is clearly better than both columns that it joins, for the same label;
@@ -253,7 +253,7 @@ def best(found: Scored, conjunctions: Conjunctions, n_labels: int, most: int) ->
 
 
 def _wait_for_parts(found: Scored, conjunctions: Conjunctions, n_labels: int) -> np.ndarray:
-    """Which candidates are conjunctions that are not clearly better than what they join."""
+    """Return which candidates are conjunctions that are not clearly better than what they join."""
     codes = found.columns * n_labels + found.labels
     wait = np.zeros(len(codes), dtype=bool)
     joins = np.flatnonzero(found.columns >= conjunctions.n_attributes)
@@ -267,7 +267,7 @@ def _wait_for_parts(found: Scored, conjunctions: Conjunctions, n_labels: int) ->
 
 
 def _repeat_another(found: Scored, orders: np.ndarray) -> np.ndarray:
-    """Which candidates have the same sums as one of as few attributes, or fewer."""
+    """Return which candidates have the same sums as one of as few attributes, or fewer."""
     observed, expected, _, total, _ = found.sums
     order = orders[found.columns]
     rising = np.lexsort((order, expected, observed, total, found.labels))

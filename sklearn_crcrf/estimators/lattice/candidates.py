@@ -19,7 +19,7 @@ def likely_labels(
     threshold: float,
     gold: np.ndarray | None = None,
 ) -> Candidates:
-    """The labels of at least some probability, as :meth:`Structure.likely_labels` finds them.
+    """Find the labels of at least some probability, see :meth:`Structure.likely_labels`.
 
     Parameters
     ----------
@@ -106,19 +106,19 @@ class Proposals(NamedTuple):
     classes: np.ndarray
 
     def fit(self, X: SequenceArray, y: SequenceArray, weight: np.ndarray) -> BaseSequenceClassifier:
-        """A model fitted to all sequences; ``weight`` has one number for each."""
+        """Return a model fitted to all sequences; ``weight`` has one number for each."""
         model = clone(self.estimator)
         return model.fit(X, y) if (weight == 1.0).all() else model.fit(X, y, sample_weight=weight)
 
     def of(self, model: BaseSequenceClassifier, X: SequenceArray, threshold: float) -> Candidates:
-        """The candidates that a fitted model proposes."""
+        """Return the candidates that a fitted model proposes."""
         candidates = likely_labels(model, X, threshold)
         return self._renamed(candidates, self._rank(model), threshold)
 
     def folds(
         self, X: SequenceArray, ids: np.ndarray, weight: np.ndarray, n_folds: int
     ) -> list[Fold]:
-        """Runs of sequences, each with a model that was fitted to all others.
+        """Return runs of sequences, each with a model that was fitted to all others.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Proposals(NamedTuple):
         return folds
 
     def threshold(self, folds: Sequence[Fold], outside: float) -> float:
-        """The threshold that leaves out about a given fraction of the gold labels.
+        """Return the threshold that leaves out about a given fraction of the gold labels.
 
         It is found on a part of the tokens, from 1e-10 to 1e-4. A higher one is taken if there
         would be more than four candidates per token.
@@ -168,7 +168,7 @@ class Proposals(NamedTuple):
     def out_of_fold(
         self, folds: Sequence[Fold], threshold: float
     ) -> tuple[Candidates, CandidateStatistics]:
-        """Candidates of all sequences, always with the gold labels.
+        """Return candidates of all sequences, always with the gold labels.
 
         Parameters
         ----------
@@ -190,12 +190,12 @@ class Proposals(NamedTuple):
         )
 
     def _rank(self, model: BaseSequenceClassifier) -> np.ndarray:
-        """The position in ``classes`` of each label of a model, which is in the same order."""
+        """Return the position in ``classes`` of each label of a model, in the same order."""
         rank = {label: i for i, label in enumerate(self.classes.tolist())}
         return np.array([rank[label] for label in model.classes_.tolist()], dtype=np.int32)
 
     def _renamed(self, candidates: Candidates, rank: np.ndarray, threshold: float) -> Candidates:
-        """Candidates with positions in ``classes``, and log-probabilities above the threshold."""
+        """Return candidates as positions in ``classes``, with bounded log-probabilities."""
         return candidates._replace(
             label=rank[candidates.label],
             log_probability=np.maximum(candidates.log_probability, np.log(threshold)),
@@ -203,7 +203,7 @@ class Proposals(NamedTuple):
         )
 
     def _with_gold(self, fold: Fold, threshold: float) -> tuple[Candidates, int]:
-        """Candidates of a fold, and how many gold labels had to be added to them."""
+        """Return candidates of a fold, and how many gold labels had to be added to them."""
         model, X, ids = fold
         rank = self._rank(model)
         of_model = np.full(len(self.classes), -1)
@@ -223,7 +223,7 @@ class Proposals(NamedTuple):
 def _added(
     candidates: Candidates, tokens: np.ndarray, labels: np.ndarray, log_probability: float
 ) -> Candidates:
-    """Candidates, and one more label of each of some tokens."""
+    """Return candidates, and one more label of each of some tokens."""
     if len(tokens) == 0:
         return candidates
     token = np.append(candidates.token, tokens)

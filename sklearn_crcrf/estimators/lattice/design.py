@@ -41,7 +41,7 @@ class Ends(NamedTuple):
 
 
 def keys_of_runs(lattice: Lattice) -> np.ndarray:
-    """The labels of all runs of candidates, as numbers with one digit for each label.
+    """Return the labels of all runs of candidates, as numbers with one digit for each label.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def keys_of_runs(lattice: Lattice) -> np.ndarray:
 
 
 def end_runs(lattice: Lattice, keys: np.ndarray) -> Ends:
-    """The runs of up to ``order`` candidates at the first and last tokens of sequences."""
+    """Return the runs of up to ``order`` candidates at the first and last tokens of sequences."""
     base, places, marked, units = lattice.candidates.n_labels + 2, [], [], []
     mark, unit = base - 1, np.arange(lattice.n_units)
     first, last = lattice.offsets[:-1], lattice.offsets[1:] - 1
@@ -84,7 +84,7 @@ def end_runs(lattice: Lattice, keys: np.ndarray) -> Ends:
 
 
 def positions(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Where keys are among sorted known keys, int32; -1 for a key that is not known."""
+    """Return where keys are among sorted known keys, int32; -1 for a key that is not known."""
     if len(keys) > len(known):
         numbers, _ = number_keys(np.concatenate([known, keys]))
         at = numbers[len(known) :].copy()
@@ -95,7 +95,7 @@ def positions(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def run_key(digits: np.ndarray, n_labels: int) -> np.ndarray:
-    """The key of a run of labels; digits of shape (n_runs, length) are ids plus 1, or marks."""
+    """Return keys of runs of labels; digits, (n_runs, length), are ids plus 1, or marks."""
     key = np.zeros(len(digits), dtype=np.int64)
     for column in digits.T:
         key = key * (n_labels + 2) + column
@@ -103,7 +103,7 @@ def run_key(digits: np.ndarray, n_labels: int) -> np.ndarray:
 
 
 def labels_of_key(key: int, n_labels: int) -> tuple[int, ...]:
-    """The label ids of a key; -1 for the mark of the begin or end of a sequence."""
+    """Return the label ids of a key; -1 for the mark of the begin or end of a sequence."""
     digits = []
     while key:
         key, digit = divmod(key, n_labels + 2)
@@ -139,7 +139,7 @@ class Features(NamedTuple):
         return sum(self.sizes)
 
     def split(self, vector: np.ndarray) -> list[np.ndarray]:
-        """The weights of pairs, of runs, and of scores known beforehand."""
+        """Return the weights of pairs, of runs, and of scores known beforehand."""
         return np.split(vector, np.cumsum(self.sizes)[:-1])
 
     def derivatives(self, vector: np.ndarray) -> list[np.ndarray]:
@@ -208,7 +208,7 @@ class LatticeDesign:
         return numbers
 
     def numbers(self) -> Any:
-        """The numbers of all weights, as the kernel of stochastic learning takes them."""
+        """Return the numbers of all weights, as the kernel of stochastic learning takes them."""
         return lattices.LatticeWeights(
             self.lattice.runs_of_candidates,
             self.X.indptr.astype(np.int64),
@@ -221,7 +221,7 @@ class LatticeDesign:
         )
 
     def uses(self) -> np.ndarray:
-        """How many scores each weight has a part in, float64 of shape (n_weights,)."""
+        """Return how many scores each weight has a part in, float64 of shape (n_weights,)."""
         used = [np.zeros(n, dtype=np.int64) for n in self.features.sizes]
         for numbers, uses in ((self.pair, used[0]), (self.run, used[1]), (self.end, used[1])):
             count_numbers(numbers, uses)
@@ -230,7 +230,7 @@ class LatticeDesign:
         return np.concatenate(used).astype(float)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """The scores of all runs, of shape (n_runs,)."""
+        """Return the scores of all runs, of shape (n_runs,)."""
         of_pairs, of_runs, of_known = self.features.split(w)
         scores, candidates = np.empty(self.lattice.n_runs, dtype=w.dtype), self.lattice.candidates
         write_run_weights(self.run, self.ends.place, self.end, of_runs, scores)
@@ -262,7 +262,7 @@ class LatticeDesign:
 
 
 def choose_features(X: sp.csr_array, lattice: Lattice, shown: Lattice, has_known: bool) -> Features:
-    """The pairs of attribute and label, and the runs of labels, that occur.
+    """Return the pairs of attribute and label, and the runs of labels, that occur.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def choose_features(X: sp.csr_array, lattice: Lattice, shown: Lattice, has_known
 
 
 def ambiguous(X: sp.csr_array, lattice: Lattice) -> sp.csr_array:
-    """The attributes of the tokens that have more than one candidate."""
+    """Return the attributes of the tokens that have more than one candidate."""
     kept = np.diff(lattice.candidates.indptr) > 1
     lengths = np.diff(X.indptr)
     of_entry = np.repeat(kept, lengths)

@@ -272,7 +272,7 @@ default="adagrad"
         return corpus, sequences.X
 
     def _sequences(self, X: SequenceArray) -> Structure:
-        """The structure of X, which must be sequences."""
+        """Return the structure of X, which must be sequences."""
         structure = structure_of(X)
         self._check_structure(structure, X)
         return structure
@@ -365,7 +365,7 @@ default="adagrad"
         return self._pair_weights()[:-1, -1]
 
     def _pair_weights(self) -> np.ndarray:
-        """The weights of all pairs, of shape (n_labels + 1, n_labels + 1); the last is the mark."""
+        """Return the weights of pairs, (n_labels + 1, n_labels + 1); the last is the mark."""
         n = len(self.classes_)
         digits = np.indices((n + 1, n + 1)).reshape(2, -1).T + 1
         weights = np.append(self._run_weights, 0.0)
@@ -439,7 +439,7 @@ default="adagrad"
         )
 
     def _names_of_runs(self, keys: np.ndarray) -> list[str]:
-        """Names such as ``"start → D → N"`` of the runs of labels with given keys."""
+        """Return names such as ``"start → D → N"`` of the runs of labels with given keys."""
         n, labels = len(self.classes_), self.classes_.tolist()
         runs = (labels_of_key(key, n) for key in keys.tolist())
         return [
@@ -455,7 +455,7 @@ default="adagrad"
 
 
 def sorted_rows(X: Any) -> sp.csr_array:
-    """Attributes as CSR with sorted indices."""
+    """Return attributes as CSR with sorted indices."""
     X = sp.csr_array(X)
     X.sort_indices()
     return X

@@ -45,7 +45,7 @@ class LatticeProblem(NamedTuple):
     n_threads: int
 
     def lower_bounds(self) -> None:
-        """The least value of each weight: there are none."""
+        """Return the least value of each weight: there are none."""
         return None
 
     def objective(self) -> Objective:
@@ -59,7 +59,7 @@ class LatticeProblem(NamedTuple):
         return objective, partial(shards.hessian_product, precision=objective.precision)
 
     def start(self) -> np.ndarray:
-        """The weights from which training starts: 1 for scores known beforehand, else 0."""
+        """Return the weights from which training starts: 1 for scores known beforehand, else 0."""
         x = np.zeros(self.features.n_weights, dtype=self.corpus.X.dtype)
         x[sum(self.features.sizes[:2]) :] = 1.0
         return x
@@ -140,7 +140,7 @@ class LatticeLearning:
         self._values = design.X.data
 
     def start(self, x: np.ndarray) -> np.ndarray:
-        """A table of the weights, sums of squared derivatives, sums of steps, and penalties."""
+        """Return weights, sums of squared derivatives, sums of steps, and penalties, as a table."""
         table = np.zeros((len(x), 4), dtype=x.dtype)
         table[:, 0] = x
         n_pairs, _, n_known = self._problem.features.sizes
@@ -177,7 +177,7 @@ class LatticeLearning:
         table[:, 2] = 0.0
 
     def mean(self, table: np.ndarray, n: int) -> np.ndarray:
-        """The mean of the weights after each of n units; ValueError if their squares overflow."""
+        """Return the mean of the weights of n steps; ValueError if their squares overflow."""
         if not np.isfinite(table[:, 1]).all():
             raise ValueError(
                 "the squares of derivatives are not finite: scale the attributes or the weights of "

@@ -1,6 +1,7 @@
 """SemiMarkovCRF: conditional random fields of segments."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
@@ -25,6 +26,7 @@ from .terms import Length, SegmentWeights, SpanFeature, segment_scores
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class SemiMarkovCRF(CRF):
     """Conditional random field of segments: whole segments have features too [1]_.
 
@@ -53,14 +55,6 @@ class SemiMarkovCRF(CRF):
         :class:`~sklearn_crcrf.criteria.SoftmaxMargin` can have a cost of wrong segments.
     {sigma}
     {c1}
-    segment_sigma : float, default=None
-        Standard deviation of the Gaussian prior of the weights of lengths and of features of
-        segments; by default sigma.
-    max_length : int, default=8
-        The longest length of a segment that has a weight of its own.
-    scheme : {"IOB2", "IOBES", "BIOES", "BILOU", "BMES"}, default="IOB2"
-        How labels spell segments. A label that the scheme does not know is a label of single tokens
-        between segments, as "O" is.
     features : {"all", "observed"} or callable, default="observed"
         Which features of tokens have a weight, as in :class:`CRF`.
     {min_freq}
@@ -71,6 +65,7 @@ class SemiMarkovCRF(CRF):
         As in :class:`CRF`.
     {max_iter}
     {tol}
+    {warm_start}
     {class_weight}
     {validation_fraction}
     {n_iter_no_change}
@@ -82,8 +77,15 @@ class SemiMarkovCRF(CRF):
         Number of threads.
     random_state : int, RandomState or None, default=None
         Orders the batches of "sgd", and chooses the validation part.
-    {warm_start}
     {verbose}
+    segment_sigma : float, default=None
+        Standard deviation of the Gaussian prior of the weights of lengths and of features of
+        segments; by default sigma.
+    max_length : int, default=8
+        The longest length of a segment that has a weight of its own.
+    scheme : {"IOB2", "IOBES", "BIOES", "BILOU", "BMES"}, default="IOB2"
+        How labels spell segments. A label that the scheme does not know is a label of single tokens
+        between segments, as "O" is.
 
     Attributes
     ----------
@@ -134,65 +136,20 @@ class SemiMarkovCRF(CRF):
     (array(['LOC'], dtype=object), (1, 3))
     """
 
+    _: KW_ONLY
+    features: Any = "observed"
+    edge_columns: Collection = field(init=False, default=())
+    init: Any = field(init=False, default="auto")
+    segment_sigma: float | None = None
+    max_length: int = 8
+    scheme: str = "IOB2"
+
     _parameter_constraints: ClassVar[dict] = {
         **CRF._parameter_constraints,
         "segment_sigma": [None, Interval(Real, 0, None, closed="neither")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
         "scheme": [str],
     }
-
-    def __init__(
-        self,
-        criterion="log_loss",
-        sigma=1.0,
-        c1=0.0,
-        *,
-        segment_sigma=None,
-        max_length=8,
-        scheme="IOB2",
-        features="observed",
-        min_freq=1,
-        boundaries=False,
-        constraints=None,
-        solver="auto",
-        max_iter=1000,
-        tol=1e-5,
-        class_weight=None,
-        validation_fraction=None,
-        n_iter_no_change=10,
-        decoding="auto",
-        dtype=None,
-        sample_unit="sequence",
-        n_jobs=None,
-        random_state=None,
-        warm_start=False,
-        verbose=0,
-    ):
-        super().__init__(
-            criterion,
-            sigma,
-            c1,
-            features=features,
-            min_freq=min_freq,
-            boundaries=boundaries,
-            constraints=constraints,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            class_weight=class_weight,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            decoding=decoding,
-            dtype=dtype,
-            sample_unit=sample_unit,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-        )
-        self.segment_sigma = segment_sigma
-        self.max_length = max_length
-        self.scheme = scheme
 
     @property
     def segment_types_(self) -> np.ndarray:
@@ -215,7 +172,7 @@ class SemiMarkovCRF(CRF):
         return self._segmented(X, self.segment_feature_names_, max_length)
 
     def _segmented(self, X: SequenceArray, names: np.ndarray, max_length: int) -> SemiMarkovChain:
-        """The structure of X, with the features of its spans."""
+        """Return the structure of X, with the features of its spans."""
         spans = None
         if isinstance(X, SegmentedArray) and len(names):
             if not np.array_equal(X.names, names):
@@ -281,9 +238,6 @@ class SemiMarkovCRF(CRF):
         n_types = len(self.length_)
         self.segment_coef_ = arrays[1] if len(arrays) > 1 else np.zeros((0, n_types))
 
-    def _prepare(self, X: SequenceArray) -> Any:
-        return super()._prepare(self._tokens(X))
-
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         scores = super()._scores(prepared, batch)
         own = segment_scores(batch.structure, self.length_, self.segment_coef_)
@@ -331,7 +285,7 @@ class SemiMarkovCRF(CRF):
 
 
 def _some(names: np.ndarray) -> str:
-    """How many names there are, and the first of them."""
+    """Return how many names there are, and the first of them."""
     first = ", ".join(map(str, names[:3].tolist()))
     return f"{len(names)} names ({first}{', ...' if len(names) > 3 else ''})"
 

@@ -1,6 +1,7 @@
 """SegmentFeatures: symbols of whole segments."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 from typing import Any, cast
@@ -32,6 +33,7 @@ BEFORE, AFTER = "^", "$"
 SegmentFunction = Callable[[Any], Callable[[int, int], Any]]
 
 
+@dataclass(eq=False, repr=False)
 class SegmentFeatures(HasWordColumn, SpanTransformer):
     """Symbols of whole spans, such as the string of all their tokens.
 
@@ -82,19 +84,11 @@ class SegmentFeatures(HasWordColumn, SpanTransformer):
     ['string=new york', 'feature1=2']
     """
 
-    def __init__(
-        self,
-        features: Sequence[str | SegmentFunction] = ("string", "shape", "around"),
-        max_length: int = 8,
-        min_freq: int = 2,
-        scheme: str = "IOB2",
-        column: str | None = None,
-    ):
-        self.features = features
-        self.max_length = max_length
-        self.min_freq = min_freq
-        self.scheme = scheme
-        self.column = column
+    features: Sequence[str | SegmentFunction] = ("string", "shape", "around")
+    max_length: int = 8
+    min_freq: int = 2
+    scheme: str = "IOB2"
+    column: str | None = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -168,7 +162,7 @@ class SegmentFeatures(HasWordColumn, SpanTransformer):
         return segmented(sequences, entries, self.get_feature_names_out())
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the features of spans.
+        """Return names of the features of spans.
 
         Parameters
         ----------
@@ -236,7 +230,7 @@ class SpanSource:
         self._following = following_tokens(X.offsets)
 
     def runs(self, feature: Any, start: np.ndarray, length: np.ndarray) -> list[tuple[str, ...]]:
-        """The symbols of some spans, in order; spans without one are left out."""
+        """Return the symbols of some spans, in order; spans without one are left out."""
         stop = start + length
         if not isinstance(feature, str):
             return self._called_runs(feature, start, stop)
@@ -254,7 +248,7 @@ class SpanSource:
     def find(
         self, feature: Any, symbols: Phrases, max_length: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Start, length and number of the symbol of all spans that have one."""
+        """Return start, length and number of the symbol of all spans that have one."""
         if not isinstance(feature, str):
             return self._find_called(feature, symbols, max_length)
         ids = symbols.numbered(*self._symbols(feature))
@@ -273,7 +267,7 @@ class SpanSource:
         return starts, lengths, runs
 
     def _symbols(self, feature: str) -> tuple[Sequence[str], np.ndarray]:
-        """Symbols, and the number of the symbol of each token."""
+        """Return symbols, and the number of the symbol of each token."""
         table, names = self._table, list(self._table.names)
         wanted, of_word = cast(str | None, feature), None
         if feature in OF_WORDS:
@@ -288,7 +282,7 @@ class SpanSource:
         return list(spelled.categories[0]), np.append(spelled.codes[:, 0], np.int32(-1))[codes]
 
     def _edges(self) -> np.ndarray:
-        """Whether a sequence ends or begins before each token, (n_tokens + 1,)."""
+        """Return whether a sequence ends or begins before each token, (n_tokens + 1,)."""
         edges = np.zeros(int(self._X.offsets[-1]) + 1, dtype=bool)
         edges[self._X.offsets] = True
         return edges
@@ -324,7 +318,7 @@ class SpanSource:
 
 
 def _function_of(function: SegmentFunction, sequence: Any, s: int) -> Callable[[int, int], Any]:
-    """The function of spans that a callable returned for a sequence."""
+    """Return the function of spans that a callable returned for a sequence."""
     call = function(sequence)
     if not callable(call):
         raise ValueError(
@@ -335,7 +329,7 @@ def _function_of(function: SegmentFunction, sequence: Any, s: int) -> Callable[[
 
 
 def _as_symbols(value: Any, sequence: int, start: int, end: int) -> list[str]:
-    """What a callable returned for a span, as a list of symbols."""
+    """Return what a callable returned for a span, as a list of symbols."""
     several = isinstance(value, (list, tuple, set, frozenset))
     symbols = list(value) if several else [] if value is None else [value]
     for symbol in symbols:

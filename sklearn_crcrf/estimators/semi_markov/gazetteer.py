@@ -1,6 +1,7 @@
 """SegmentGazetteer: spans that are, or resemble, phrases of lists."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from .span_table import Entries, SpanTransformer, segmented
 BLOCK = 50_000
 
 
+@dataclass(eq=False, repr=False)
 class SegmentGazetteer(HasWordColumn, SpanTransformer):
     """Features of spans that are phrases of lists, or resemble them [1]_.
 
@@ -86,25 +88,14 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
     [2, 2, 2, 0, 1, 3, 2, 3, 2]
     """
 
-    def __init__(
-        self,
-        lists: Mapping[str, Iterable[str | Sequence[str]]],
-        similarity: str | Function = "exact",
-        bins: Sequence[float] = (0.3, 0.5, 0.75),
-        max_length: int = 8,
-        max_phrases: int = 60,
-        scale: float = 2.0,
-        ignore_case: bool = True,
-        column: str | None = None,
-    ):
-        self.lists = lists
-        self.similarity = similarity
-        self.bins = bins
-        self.max_length = max_length
-        self.max_phrases = max_phrases
-        self.scale = scale
-        self.ignore_case = ignore_case
-        self.column = column
+    lists: Mapping[str, Iterable[str | Sequence[str]]]
+    similarity: str | Function = "exact"
+    bins: Sequence[float] = (0.3, 0.5, 0.75)
+    max_length: int = 8
+    max_phrases: int = 60
+    scale: float = 2.0
+    ignore_case: bool = True
+    column: str | None = None
 
     def fit(self, X: Any = None, y: Any = None) -> "SegmentGazetteer":
         """Read the phrases of all lists.
@@ -201,7 +192,7 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
         return segmented(sequences, scaled, self.get_feature_names_out())
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the features of spans.
+        """Return names of the features of spans.
 
         Parameters
         ----------
@@ -246,7 +237,7 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
     def _similar(
         self, phrases: Phrases, text: Text, start: np.ndarray, length: np.ndarray
     ) -> Entries:
-        """The bins of the spans that are no phrases."""
+        """Return the bins of the spans that are no phrases."""
         known = Similarity(phrases, self.max_phrases, self.similarity)
         longest, edges = self.max_length + 1, np.asarray(self.bins, dtype=float)
         exact = start * longest + length

@@ -82,7 +82,7 @@ class SegmentedArray(SequenceArray):
         return SegmentedArray, (self.data, self.offsets, self.spans, self.names)
 
     def copy(self) -> "SegmentedArray":
-        """A copy that shares no memory with the original."""
+        """Return a copy that shares no memory with the original."""
         spans = Spans(*(part.copy() for part in self.spans))
         return SegmentedArray(self.data.copy(), self.offsets.copy(), spans, self.names.copy())
 
@@ -116,7 +116,7 @@ class SegmentedArray(SequenceArray):
 
 
 def _checked(spans: Spans, offsets: np.ndarray, names: Any) -> tuple[Spans, np.ndarray]:
-    """Spans of the right types, and the names, after checks that they fit."""
+    """Return spans of the right types, and the names, after checks that they fit."""
     if not isinstance(spans, Spans):
         raise ValueError(f"spans must be Spans, got a {type(spans).__name__}")
     named = np.empty(len(names), dtype=object)

@@ -45,7 +45,7 @@ class SegmentWeights(NamedTuple):
     def matching(
         self, types: np.ndarray, names: np.ndarray, n_lengths: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The weights of lengths and of features for other types and features; zero for new ones.
+        """Return the weights of lengths and features for other types; zero for new ones.
 
         A length that was among the longer ones has their weight.
         """
@@ -76,10 +76,10 @@ class _OfSegments(Term):
 
     @abstractmethod
     def _moved(self, array: np.ndarray, chunk: Any, own: np.ndarray) -> np.ndarray:
-        """The scores of segments, with the scores of this term."""
+        """Return the scores of segments, with the scores of this term."""
 
     def weights(self, array: np.ndarray) -> np.ndarray:
-        """The weights of an array."""
+        """Return the weights of an array."""
         return self._scale * array
 
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
@@ -131,7 +131,7 @@ class SpanFeature(_OfSegments):
 
 
 def segment_scores(structure: Any, length: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """The scores of segments, as ``Scores.own``.
+    """Return the scores of segments, as ``Scores.own``.
 
     Parameters
     ----------

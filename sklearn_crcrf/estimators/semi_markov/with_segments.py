@@ -1,6 +1,7 @@
 """WithSegments: features of tokens and of whole segments side by side."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from .segmented import SegmentedArray
 from .span_table import Entries, SpanTransformer, segmented
 
 
+@dataclass(eq=False, repr=False)
 class WithSegments(SpanTransformer):
     """Make features of tokens and features of whole segments from the same sequences.
 
@@ -47,9 +49,8 @@ class WithSegments(SpanTransformer):
     [['O', 'B-LOC', 'I-LOC']]
     """
 
-    def __init__(self, tokens: Any = None, segments: Any = ()):
-        self.tokens = tokens
-        self.segments = segments
+    tokens: Any = None
+    segments: Any = ()
 
     def fit(self, X: Any, y: Any = None) -> "WithSegments":
         """Fit all transformers.
@@ -109,7 +110,7 @@ class WithSegments(SpanTransformer):
         return _joined(made, [transformer.transform(X) for transformer in self.segments_])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the features of segments.
+        """Return names of the features of segments.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class ChordalUnits(NamedTuple):
 
     @classmethod
     def of(cls, structure: Structure) -> "ChordalUnits":
-        """The chordal units of a structure without double links."""
+        """Return the chordal units of a structure without double links."""
         n, (previous, current) = structure.n_tokens, structure.links()
         ends = np.concatenate([previous, current]), np.concatenate([current, previous])
         linked = sp.csr_array((np.ones(2 * len(previous), dtype=np.int8), ends), shape=(n, n))

@@ -1,5 +1,7 @@
 """Exact inference on narrow graphs, loopy belief propagation on the others."""
 
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from .loopy import Loopy
 LARGEST_CORE = 2000
 
 
+@dataclass(eq=False)
 class Auto(Inference):
     """Exact inference for units that are narrow enough, loopy belief propagation for the others.
 
@@ -43,12 +46,11 @@ class Auto(Inference):
 
     name = "auto"
 
-    def __init__(self, exact: Exact | None = None, loopy: Loopy | None = None):
-        self.exact = Exact(max_table=10_000) if exact is None else exact
-        self.loopy = Loopy() if loopy is None else loopy
+    exact: Exact = field(default_factory=partial(Exact, max_table=10_000))
+    loopy: Loopy = field(default_factory=Loopy)
 
     def reporting(self, report: Report) -> "Auto":
-        return Auto(self.exact, self.loopy.reporting(report))
+        return replace(self, loopy=self.loopy.reporting(report))
 
     def takes_triangles(self, n_labels: int) -> bool:
         return self.exact.takes_triangles(n_labels)
@@ -90,7 +92,7 @@ class _Part(NamedTuple):
     links: np.ndarray
 
     def scores(self, scores: Scores) -> Scores:
-        """The scores of these units."""
+        """Return the scores of these units."""
         edges = scores.token_transitions
         if len(edges.score):
             edges = edges._replace(row=edges.row[self.links])
@@ -106,7 +108,7 @@ class _Split:
         self._parts: dict[int, list[_Part]] = {}
 
     def parts(self, n_labels: int) -> list[_Part]:
-        """The units with exact inference, and the units without it, if there are any."""
+        """Return the units with exact inference, and the units without it, if there are any."""
         widest = widest_of(n_labels, self._engine.exact.max_table)
         if widest not in self._parts:
             units = range(self._graph.n_units)

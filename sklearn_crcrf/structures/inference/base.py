@@ -112,20 +112,20 @@ class Inference:
     """The name of the engine, in messages and in the registry."""
 
     def can(self, capability: str) -> bool:
-        """Whether the engine has a capability."""
+        """Return whether the engine has a capability."""
         method = getattr(type(self), capability, None)
         return method is not None and method is not getattr(Inference, capability, None)
 
     def takes_triangles(self, n_labels: int) -> bool:
-        """Whether triangles of a chordal graph can have scores of their own."""
+        """Return whether triangles of a chordal graph can have scores of their own."""
         return False
 
     def reporting(self, report: Report) -> "Inference":
-        """A copy that reports its convergence; an engine that does not iterate has none."""
+        """Return a copy that reports its convergence; an engine that does not iterate has none."""
         return self
 
     def plan(self, graph: Linked) -> Any:
-        """What is computed once for a graph, and kept in ``graph.plan``."""
+        """Return what is computed once for a graph, and kept in ``graph.plan``."""
 
     def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
         """As :meth:`~sklearn_crcrf.structures.Structure.log_partition`.

@@ -1,5 +1,7 @@
 """Best labellings by minimum cuts."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
@@ -14,6 +16,7 @@ LARGEST = 2**30 - 1
 ROUNDING = 1e-10
 
 
+@dataclass(eq=False)
 class Cut(Inference):
     """Best labellings by minimum cuts [1]_, for links that make their ends alike.
 
@@ -55,8 +58,7 @@ class Cut(Inference):
 
     name = "cut"
 
-    def __init__(self, max_iter: int = 100):
-        self.max_iter = max_iter
+    max_iter: int = 100
 
     def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         tables = LinkTables(scores, graph.link_rows(scores))
@@ -122,7 +124,7 @@ class _Expansions:
         self._unit = graph.units_of(self._token)
 
     def expand(self, y: np.ndarray, label: int, is_open: np.ndarray) -> np.ndarray:
-        """The best labelling of the open units in which each token keeps its label or gets this."""
+        """Return the best labelling of open units whose tokens keep their label or get this one."""
         is_free = (y != label) & (self._state[:, label] > -np.inf) & is_open[self._unit]
         costs = self._costs(y, label, is_free)
         return np.where(is_free & self._least_cost(is_free, *costs), label, y)

@@ -93,7 +93,7 @@ class JunctionTrees(NamedTuple):
         keys = of_step * n + (n - 1 - separator)
 
         def place_of(step: np.ndarray, other: np.ndarray) -> np.ndarray:
-            """Which separator of each step is eliminated by the other step."""
+            """Return which separator of each step is eliminated by the other step."""
             return np.searchsorted(keys, step * n + (n - 1 - other)) - start[step]
 
         children = np.flatnonzero(lengths > 0)
@@ -133,7 +133,7 @@ class JunctionTrees(NamedTuple):
 
 
 def _by_step(step: np.ndarray, n_steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where the entries of each step begin in the order of steps, and that order."""
+    """Return where the entries of each step begin in the order of steps, and that order."""
     order = np.argsort(step, kind="stable")
     return np.searchsorted(step[order], np.arange(n_steps + 1)), order
 
@@ -191,7 +191,7 @@ class Elimination:
         self._first_wider: dict[int, int | None] = {}
 
     def is_wider(self, unit: int, width: int) -> bool:
-        """Whether the junction tree of a unit is wider than a width, found in little time if so."""
+        """Find whether the junction tree of a unit is wider than a width, soon if it is."""
         if self._widths_outside[unit] > width:
             return True
         if unit not in self.cores:
@@ -199,7 +199,7 @@ class Elimination:
         return _is_exceeded(width, self.cores[unit], _contract) or self.width(unit) > width
 
     def is_much_wider(self, unit: int, width: int) -> bool:
-        """Whether the tree of a simpler order is more than half as wide again as a width.
+        """Return whether the tree of a simpler order is more than half as wide again as a width.
 
         If so, the junction tree is hardly ever as narrow as the width. The order by the fewest
         neighbours takes a hundredth of the time of the order by the fewest joined neighbours.
@@ -208,7 +208,7 @@ class Elimination:
         return core is not None and _is_exceeded(SLACK * width, core, _eliminate)
 
     def width(self, unit: int) -> int:
-        """The width of the junction tree of a unit: the largest number of separators of a token.
+        """Return the width of a junction tree: the largest number of separators of a token.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class Elimination:
         return max(int(self._widths_outside[unit]), max(map(len, of_core), default=0))
 
     def first_wider(self, width: int) -> int | None:
-        """The first unit whose junction tree is wider than a width, if there is one."""
+        """Return the first unit whose junction tree is wider than a width, if there is one."""
         if width not in self._first_wider:
             wider = (u for u in range(len(self._offsets) - 1) if self.is_wider(u, width))
             self._first_wider[width] = next(wider, None)
@@ -247,7 +247,7 @@ class Elimination:
         return widths
 
     def _core_separators(self, unit: int) -> dict[int, set[int]]:
-        """The separators of the tokens of a core, in the order in which they are eliminated."""
+        """Return the separators of the tokens of a core, in the order of elimination."""
         if unit not in self._separators_of_cores:
             core = self.cores[unit]
             left = {token: set(others) for token, others in core.items()}
@@ -332,7 +332,7 @@ def _is_exceeded(
 
 
 def _min_fill_order(core: Neighbours) -> list[int]:
-    """The order of networkx, read off its tree of bags: leaves first, what no other bag needs."""
+    """Read the order of networkx off its tree of bags: leaves first, what no other bag needs."""
     try:
         import networkx as nx
         from networkx.algorithms.approximation import treewidth_min_fill_in

@@ -1,5 +1,6 @@
 """Exact sums and maxima over all labellings, on junction trees."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +19,7 @@ from .elimination import Elimination
 from .linked import Linked, LinkTables
 
 
+@dataclass(eq=False)
 class Exact(Inference):
     """Sums and maxima on junction trees [1]_, made by the elimination of one token after another.
 
@@ -49,8 +51,7 @@ class Exact(Inference):
 
     name = "exact"
 
-    def __init__(self, max_table: int = 10**6):
-        self.max_table = max_table
+    max_table: int = 10**6
 
     def takes_triangles(self, n_labels: int) -> bool:
         return n_labels**3 <= self.max_table

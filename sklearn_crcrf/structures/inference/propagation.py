@@ -61,7 +61,7 @@ class Slots(NamedTuple):
 
     @classmethod
     def of(cls, offsets: np.ndarray, ends: np.ndarray) -> "Slots":
-        """The slots of some units.
+        """Return the slots of some units.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Messages:
         return belief, log_z
 
     def of_possible(self, weight: np.ndarray) -> np.ndarray:
-        """The weights of units, zero for those without a possible labelling."""
+        """Return the weights of units, zero for those without a possible labelling."""
         return np.where(self.impossible, 0.0, weight)
 
     def in_order(self, of_tokens: np.ndarray) -> np.ndarray:
@@ -209,7 +209,7 @@ class Messages:
         return rows
 
     def gradient(self, of_state: np.ndarray, of_tables: np.ndarray, out: AddTo) -> ScoreGradient:
-        """The score gradient of derivatives by state scores, in the order of slots, and tables."""
+        """Return the score gradient, given derivatives by state scores, by slots, and tables."""
         rows = self.in_order(of_state)
         return self._graph.add_gradient(self._scores, self.tables, rows, of_tables, out)
 

@@ -14,7 +14,7 @@ INFERENCE: dict[str, type[Inference]] = {engine.name: engine for engine in ENGIN
 
 
 def as_inference(inference: str | Inference) -> Inference:
-    """The engine of a name, with its defaults; or the given engine.
+    """Return the engine of a name, with its defaults; or the given engine.
 
     Parameters
     ----------

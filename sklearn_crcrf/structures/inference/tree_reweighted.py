@@ -52,7 +52,7 @@ class Forests(NamedTuple):
 
     @classmethod
     def of(cls, offsets: np.ndarray, ends: np.ndarray, slots: Slots) -> "Forests":
-        """The forests of some units.
+        """Return the forests of some units.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class TreeReweighted(Propagation):
         messages = self._sent(graph, scores)
 
         def bounds(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            """The bounds, and their derivatives by the scores if there are weights."""
+            """Return the bounds, and their derivatives by the scores if there are weights."""
             belief, log_z = messages.beliefs
             bound, of_state = np.empty(graph.n_units), np.zeros_like(belief)
             of_tables = np.zeros_like(messages.tables.tables)

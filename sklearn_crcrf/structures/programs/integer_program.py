@@ -12,12 +12,12 @@ from ..chain.higher_order import HigherOrderChain
 from ..scores import Scores
 from .lattice_program import LatticeProgram
 from .linear_program import Labelling, LinearProgram, NarrowedProgram, possible_labelling
-from .linked_tokens import LinkedTokens, LinkedUnits
+from .linked_tokens import LinkedUnits
 from .max_marginals import LinkedTrees
 
 
 def best_labelling(structure: Structure, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """The best labelling of each unit, by an integer program for each.
+    """Return the best labelling of each unit, by an integer program for each.
 
     Any links are possible, so it finds the maximum where no recursion does.
 
@@ -57,7 +57,7 @@ def best_labelling(structure: Structure, scores: Scores) -> tuple[np.ndarray, np
 
 
 def programs_of(structure: Structure, scores: Any) -> "IntegerPrograms | LatticePrograms":
-    """The programs of the units of a batch, whatever its structure.
+    """Return the programs of the units of a batch, whatever its structure.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class IntegerPrograms:
         self._units = LinkedUnits(structure, scores)
 
     def best(self, unit: int, inequalities: Iterable[Inequalities] = ()) -> Labelling:
-        """The best labelling of one unit that satisfies all inequalities.
+        """Return the best labelling of one unit that satisfies all inequalities.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class IntegerPrograms:
             return 0.0, nothing
         if not (tokens.state < np.inf).all():
             return np.nan, nothing
-        if not _has_labels(tokens):
+        if not (tokens.state > -np.inf).any(axis=1).all():
             return -np.inf, nothing
         joined = _joined(inequalities, tokens.state.size)
         trees = None if len(tokens.triangles) else LinkedTrees.of(tokens)
@@ -136,10 +136,12 @@ class IntegerPrograms:
         return (-np.inf, nothing) if found is None else found
 
     def is_possible(self, unit: int, inequalities: Iterable[Inequalities]) -> bool:
-        """Whether a possible labelling of one unit satisfies all inequalities."""
+        """Return whether a possible labelling of one unit satisfies all inequalities."""
         tokens = self._units.take(unit)
-        if len(tokens.state) == 0 or not _has_labels(tokens):
-            return len(tokens.state) == 0
+        if not (tokens.state > -np.inf).any(axis=1).all():
+            return False
+        if len(tokens.state) == 0:
+            return True
         return possible_labelling(tokens, _joined(inequalities, tokens.state.size)) is not None
 
 
@@ -185,11 +187,6 @@ class LatticePrograms:
             return self._of_chain.is_possible(unit, inequalities)
         value, _ = self.best(unit, inequalities)
         return value > -np.inf
-
-
-def _has_labels(tokens: LinkedTokens) -> bool:
-    """Whether each token has a possible label."""
-    return bool((tokens.state > -np.inf).any(axis=1).all())
 
 
 def _joined(inequalities: Iterable[Inequalities], n_variables: int) -> Inequalities:

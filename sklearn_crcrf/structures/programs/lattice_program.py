@@ -53,14 +53,14 @@ class LatticeProgram:
         self._number = np.arange(len(first)) - first
 
     def solve(self) -> Labelling | None:
-        """The best path that satisfies the inequalities, or None if there is none."""
+        """Return the best path that satisfies the inequalities, or None if there is none."""
         if self._bound.max() == -np.inf:
             return None
         n_runs = N_RUNS * self._lattice.n_tokens
         return best_of_few(self._best_above, self._bound, n_runs, GROWTH)
 
     def _bounds(self, runs: list[np.ndarray]) -> list[np.ndarray]:
-        """The score of the best path with each run, given the x of each token."""
+        """Return the score of the best path with each run, given the x of each token."""
         ahead = []
         before = np.zeros(1)
         for t, own in enumerate(runs):
@@ -74,7 +74,7 @@ class LatticeProgram:
         return ahead
 
     def _best_above(self, limit: float) -> Labelling | None:
-        """The best path of the runs with bounds not below a limit."""
+        """Return the best path of the runs with bounds not below a limit."""
         best = self._bound.max()
         rounding = ROUNDING * (1.0 + abs(best) + (best - limit if limit > -np.inf else 0.0))
         kept = np.flatnonzero((self._bound >= limit - rounding) & (self._bound > -np.inf))
@@ -99,13 +99,13 @@ class LatticeProgram:
         return float(score[is_chosen[n_labels : n_labels + len(kept)]].sum()), y
 
     def _labels(self, token: np.ndarray, number: np.ndarray) -> sp.csr_array:
-        """Which runs end with each candidate."""
+        """Return which runs end with each candidate."""
         indptr = self._lattice.candidates.indptr
         last = indptr[token] + number % self._n_here[token]
         return _ones(last, np.arange(len(token)), (int(indptr[-1]), len(token)))
 
     def _flows(self, token: np.ndarray, number: np.ndarray) -> sp.csr_array:
-        """The runs of the first token; for each state, what ends with it less what begins so."""
+        """Return rows: runs of the first token; runs that end with a state, less that begin so."""
         first_state = np.append(0, np.cumsum(self._n_states))
         run, n_tokens = np.arange(len(token)), self._lattice.n_tokens
         ends, begins = np.flatnonzero(token < n_tokens - 1), np.flatnonzero(token > 0)

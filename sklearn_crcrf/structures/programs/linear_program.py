@@ -103,7 +103,7 @@ class LinearProgram:
         self._rows = sp.hstack([of_labels, others, of_added], format="csr")
 
     def relax(self) -> Relaxed | None:
-        """The solution whose variables need not be integers, or None if there is none."""
+        """Return the solution whose variables need not be integers, or None if there is none."""
         result = linprog(
             self._cost,
             A_ub=self._rows,
@@ -122,7 +122,7 @@ class LinearProgram:
         return Relaxed(value, self._labelling(x) if is_integral else None, multipliers)
 
     def solve(self) -> Labelling | None:
-        """The best labelling that satisfies the inequalities, or None if there is none."""
+        """Return the best labelling that satisfies the inequalities, or None if there is none."""
         sums, n_labels = (self._sums, self._sum), len(self._label)
         x = best_integers(self._cost, n_labels, sums, (self._rows, self._upper))
         return None if x is None else self._labelling(x)
@@ -158,7 +158,7 @@ class LinearProgram:
 
 
 def possible_labelling(tokens: LinkedTokens, inequalities: Inequalities) -> np.ndarray | None:
-    """Any possible labelling that satisfies the inequalities, or None if there is none."""
+    """Return any possible labelling that satisfies the inequalities, or None if there is none."""
     found = LinearProgram(tokens.without_scores(), inequalities).solve()
     return None if found is None else found[1]
 
@@ -192,7 +192,7 @@ def _triples(tokens: LinkedTokens, kept: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def costs_of(score: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, float]:
-    """What each score lacks of the best score of its part, times a factor; and the factor."""
+    """Return what each score lacks of the best of its part, times a factor, and the factor."""
     best = np.full(part.max() + 1, -np.inf)
     np.maximum.at(best, part, score)
     cost = best[part] - score
@@ -260,7 +260,7 @@ def best_of_few(
 
 
 def is_feasible(result: OptimizeResult) -> bool:
-    """Whether a program has a solution; RuntimeError if the solver failed."""
+    """Return whether a program has a solution; RuntimeError if the solver failed."""
     if result.x is None and result.status != INFEASIBLE:
         raise RuntimeError(f"the solver of the integer program failed: {result.message}")
     return result.status != INFEASIBLE
@@ -287,6 +287,7 @@ class NarrowedProgram:
 
     def __init__(self, tokens: LinkedTokens, inequalities: Inequalities, trees: LinkedTrees):
         self._tokens, self._inequalities, self._trees = tokens, inequalities, trees
+        self._program = partial(LinearProgram, tokens, inequalities)
         self._n_labels = N_LABELS * len(tokens.state)
 
     def solve(self) -> Labelling | None:
@@ -328,10 +329,7 @@ class NarrowedProgram:
         """Return the best labelling of labels and pairs whose bounds are not below a limit."""
         limit -= bounds.rounding_error()
         kept = bounds.label >= limit
-        return LinearProgram(self._tokens, self._inequalities, kept, bounds, limit).solve()
-
-    def _program(self, kept: np.ndarray) -> LinearProgram:
-        return LinearProgram(self._tokens, self._inequalities, kept)
+        return self._program(kept, bounds, limit).solve()
 
     def _bounds(self, relaxed: Relaxed) -> MaxMarginals:
         """Return the max-marginals with a penalty in place of each inequality."""

@@ -36,7 +36,7 @@ class LinkedTokens(NamedTuple):
     table_of_triangle: np.ndarray
 
     def transition(self, link: int) -> np.ndarray:
-        """The transition scores of a link, of shape (n_labels, n_labels), row = previous label."""
+        """Return the transition scores of a link, (n_labels, n_labels), row = previous label."""
         row = self.row[link]
         if row < 0:
             return self.scores.transition
@@ -47,12 +47,12 @@ class LinkedTokens(NamedTuple):
         return transition
 
     def triangle(self, triangle: int) -> np.ndarray:
-        """The scores of a triangle, of shape (n_labels, n_labels, n_labels)."""
+        """Return the scores of a triangle, of shape (n_labels, n_labels, n_labels)."""
         n = self.state.shape[1]
         return self.scores.own.reshape(-1, n, n, n)[self.table_of_triangle[triangle]]
 
     def without_scores(self) -> "LinkedTokens":
-        """The same tokens with all scores zero but -inf, and no links if all pairs are possible."""
+        """Replace all scores but -inf by 0, and drop links if all pairs are possible."""
         edges = self.scores.token_transitions
         scores = self.scores._replace(
             transition=_impossible(self.scores.transition),
@@ -110,7 +110,7 @@ class LinkedUnits:
         self._first_triangle = np.searchsorted(unit, np.arange(structure.n_units + 1))
 
     def take(self, unit: int) -> LinkedTokens:
-        """The tokens of one unit."""
+        """Return the tokens of one unit."""
         start, stop = self._offsets[unit : unit + 2]
         links = slice(*self._link_offsets[unit : unit + 2])
         triangles = slice(*self._first_triangle[unit : unit + 2])

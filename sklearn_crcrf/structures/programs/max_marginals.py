@@ -24,11 +24,11 @@ class MaxMarginals(NamedTuple):
     after: np.ndarray
 
     def pair(self, link: int, transition: np.ndarray) -> np.ndarray:
-        """The max-marginals of the pairs of labels of a link with these transition scores."""
+        """Return the max-marginals of pairs of labels of a link with these transition scores."""
         return self.before[link][:, None] + transition + self.after[link]
 
     def rounding_error(self) -> float:
-        """How much a max-marginal may differ from the score of its labelling."""
+        """Return how much a max-marginal may differ from the score of its labelling."""
         return 1e-9 * float(np.abs(self.label[self.label > -np.inf]).max(initial=0.0))
 
 
@@ -41,7 +41,7 @@ class _Step(NamedTuple):
     is_forward: bool
 
     def transition(self, tokens: LinkedTokens) -> np.ndarray:
-        """The transition scores, row = label of the upper token."""
+        """Return the transition scores, row = label of the upper token."""
         transition = tokens.transition(self.link)
         return transition if self.is_forward else transition.T
 
@@ -73,7 +73,7 @@ class LinkedTrees(NamedTuple):
 
     @classmethod
     def of(cls, tokens: LinkedTokens) -> "LinkedTrees | None":
-        """The trees of a unit, or None if its links form a cycle."""
+        """Return the trees of a unit, or None if its links form a cycle."""
         joined: list[list[_Step]] = [[] for _ in tokens.state]
         ends = zip(tokens.previous.tolist(), tokens.current.tolist(), strict=True)
         for link, (previous, current) in enumerate(ends):
@@ -95,7 +95,7 @@ class LinkedTrees(NamedTuple):
         return trees if len(trees.steps) == len(tokens.previous) else None
 
     def max_marginals(self, tokens: LinkedTokens) -> MaxMarginals:
-        """The max-marginals of all labels and pairs of labels.
+        """Return the max-marginals of all labels and pairs of labels.
 
         With u_t(i) the score of the best labels of token t and all tokens below it, given label i
         of token t, and r_t(i) the score of the best labels of all other tokens,
@@ -135,6 +135,6 @@ class LinkedTrees(NamedTuple):
 
 
 def _difference(total: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """The total less the part; -inf if the part is, as no labelling is possible then."""
+    """Return the total less the part; -inf if the part is, as no labelling is possible then."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isneginf(part), -np.inf, total - part)

@@ -58,11 +58,11 @@ class SegmentCosts:
         self.scores = scores._replace(own=own)
 
     def along(self, direction: ScoreGradient) -> ScoreGradient:
-        """The direction in which the scores of this chain move."""
+        """Return the direction in which the scores of this chain move."""
         return direction._replace(own=self._widened(direction.own))
 
     def pulled(self, pullback: Pullback) -> Pullback:
-        """The pullback to the given scores, of a pullback to the scores of this chain."""
+        """Return the pullback to the given scores, of a pullback to the scores of this chain."""
 
         def pull(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             adds = isinstance(out, ScoreGradient)
@@ -71,7 +71,7 @@ class SegmentCosts:
         return pull
 
     def restored(self, gradient: ScoreGradient, out: AddTo = None) -> ScoreGradient:
-        """Derivatives by the given scores, added to ``out`` if it is a score gradient."""
+        """Return derivatives by the given scores, added to ``out`` if it is a score gradient."""
         own = self._given.own
         if own.size:
             by_length, by_span = self.structure.layout.split(gradient.own)
@@ -84,7 +84,7 @@ class SegmentCosts:
         return out
 
     def _widened(self, own: np.ndarray) -> np.ndarray:
-        """Scores of segments, with zeros for the spans that were added."""
+        """Return scores of segments, with zeros for the spans that were added."""
         by_length, by_span = self._layout.split(own)
         more = np.zeros((len(self.structure.spans.length), by_span.shape[1]))
         more[self._place] = by_span

@@ -54,7 +54,7 @@ class PositionStates:
         self._of[self.label, self.position + 1, self.ends.astype(int)] = every
 
     def paths(self, structure: SegmentStructure, y: np.ndarray) -> np.ndarray:
-        """The states of labellings; impossible ones where they spell no segmentation."""
+        """Return the states of labellings; impossible ones where they spell no segmentation."""
         cut = structure.cuts(y)
         first = np.maximum.accumulate(np.where(cut[:-1], np.arange(len(y)), 0))
         position = np.minimum(np.arange(len(y)) - first, structure.max_length)
@@ -82,11 +82,11 @@ class Positions:
         self.scores = self._moved(scores, scores.own, -np.inf)
 
     def labels(self, paths: np.ndarray) -> np.ndarray:
-        """The labels of states."""
+        """Return the labels of states."""
         return self.states.label[paths].astype(np.int32)
 
     def along(self, direction: ScoreGradient) -> ScoreGradient:
-        """The direction in which the scores of states move."""
+        """Return the direction in which the scores of states move."""
         edges = self._given.token_transitions._replace(score=direction.token_transitions)
         state, transition, begin, end = (np.asarray(part, dtype=float) for part in direction[:4])
         given = Scores(state, transition, begin, end, edges)
@@ -94,12 +94,12 @@ class Positions:
         return ScoreGradient(*moved[:4], moved.token_transitions.score)
 
     def pulled(self, pullback: Callable) -> Callable:
-        """The pullback to the given scores, of a pullback to the scores of states."""
+        """Return the pullback to the given scores, of a pullback to the scores of states."""
 
         return lambda weight, out=None: self._pull(pullback(weight), out)
 
     def of_labels(self, values: np.ndarray) -> np.ndarray:
-        """Sums over the states of each label, of (n_tokens, n_states) values."""
+        """Return sums over the states of each label, of (n_tokens, n_states) values."""
         sums = np.zeros((len(values), len(self._given.begin)))
         np.add.at(sums.T, self.states.label, values.T)
         return sums

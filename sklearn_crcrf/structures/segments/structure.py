@@ -44,7 +44,7 @@ class Spans(NamedTuple):
 
     @classmethod
     def all(cls, offsets: np.ndarray, max_length: int) -> "Spans":
-        """All runs of at most ``max_length`` tokens of each sequence.
+        """Return all runs of at most ``max_length`` tokens of each sequence.
 
         Examples
         --------
@@ -61,11 +61,11 @@ features=None)
         return cls(indptr, length.astype(np.int32))
 
     def last_tokens(self) -> np.ndarray:
-        """The last token of each span."""
+        """Return the last token of each span."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def take(self, start: np.ndarray, n_tokens: np.ndarray) -> "Spans":
-        """The spans of runs of tokens, which begin at ``start``; all of a span is in one run."""
+        """Return the spans of runs of tokens from ``start`` on; each lies within one run."""
         tokens = joined_ranges(start, n_tokens)
         counts = np.diff(self.indptr)[tokens]
         spans = joined_ranges(self.indptr[tokens], counts)
@@ -73,13 +73,13 @@ features=None)
         return Spans(np.append(0, np.cumsum(counts)), self.length[spans], features)
 
     def between(self, start: int, stop: int) -> "Spans":
-        """The spans of the tokens from ``start`` to ``stop - 1``."""
+        """Return the spans of the tokens from ``start`` to ``stop - 1``."""
         first, last = self.indptr[start], self.indptr[stop]
         features = None if self.features is None else self.features[first:last]
         return Spans(self.indptr[start : stop + 1] - first, self.length[first:last], features)
 
     def find(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """The numbers of the spans with these tokens, -1 for runs of tokens that are no spans."""
+        """Return the numbers of the spans with these tokens, -1 where there is no span."""
         if len(self.length) == 0:
             return np.full(len(start), -1)
         longest = int(self.length.max()) + 1
@@ -113,7 +113,7 @@ class SegmentLayout(NamedTuple):
     n_spans: int
 
     def split(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The scores by type and length, and by span and type; views of ``own``.
+        """Return the scores by type and length, and by span and type; views of ``own``.
 
         ``own`` may be empty, which means that all are zero.
         """
@@ -125,7 +125,7 @@ class SegmentLayout(NamedTuple):
 
     @staticmethod
     def join(by_length: np.ndarray, by_span: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`split`."""
+        """Return the inverse of :meth:`split`."""
         return np.concatenate([by_length.ravel(), by_span.ravel()])
 
 
@@ -171,14 +171,14 @@ class SegmentStructure(Structure):
         return type(self)(offsets, self.roles, self.max_length, spans)
 
     def with_spans(self, spans: Spans) -> Self:
-        """The same sequences, with scores of other spans."""
+        """Return the same sequences, with scores of other spans."""
         return type(self)(self.offsets, self.roles, self.max_length, spans)
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         return self.chain.links()
 
     def cuts(self, y: np.ndarray) -> np.ndarray:
-        """Whether a segment, or a token between segments, ends before each token.
+        """Return whether a segment, or a token between segments, ends before each token.
 
         Parameters
         ----------
@@ -195,13 +195,13 @@ class SegmentStructure(Structure):
         return cuts
 
     def is_segmentation(self, y: np.ndarray) -> np.ndarray:
-        """Whether the label of each token fits its place in the labelling of a sequence."""
+        """Return whether the label of each token fits its place in the labelling of a sequence."""
         cuts = self.cuts(y)
         begins, ends = self.roles.begins()[y], self.roles.ends()[y]
         return (begins | ~cuts[:-1]) & (ends | ~cuts[1:])
 
     def segments(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The segments of labellings.
+        """Return the segments of labellings.
 
         Parameters
         ----------
