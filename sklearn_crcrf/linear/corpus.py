@@ -1,7 +1,6 @@
 """Labelled training data, and the chunks and blocks in which an objective goes through it."""
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,10 +114,15 @@ class Corpus(NamedTuple):
         n_chunks = -(-int(self.offsets[-1]) // chunk_tokens)
         # With an even number of equal chunks, two threads have equal work.
         n_chunks += n_chunks % 2 if n_chunks > 1 else 0
-        chunks = self._cut(_shares(self.offsets, n_chunks))
-        stops = np.array([0, *(chunk.stop for chunk in chunks)])
-        cuts = [0, *_ends(stops, max(chunk_tokens, BLOCK // n_labels))]
-        return [chunks[a:b] for a, b in pairwise(cuts)]
+        wanted = self.offsets[-1] * np.arange(1, n_chunks + 1) // n_chunks
+        blocks: list[list[Chunk]] = []
+        for chunk in self._cut(np.unique(np.searchsorted(self.offsets, wanted)).tolist()):
+            most = max(chunk_tokens, BLOCK // n_labels)
+            if blocks and chunk.stop - blocks[-1][0].start <= most:
+                blocks[-1].append(chunk)
+            else:
+                blocks.append([chunk])
+        return blocks
 
     def batches(self, size: int) -> list[Chunk]:
         """All units in batches of ``size``."""
@@ -138,22 +142,6 @@ class Corpus(NamedTuple):
             chunks.append(Chunk(start, stop, structure, y, self.weight[first:last], none))
             first = last
         return chunks
-
-
-def _shares(offsets: np.ndarray, n_shares: int) -> list[int]:
-    """Where to cut units into at most ``n_shares`` runs of about equal numbers of tokens."""
-    wanted = offsets[-1] * np.arange(1, n_shares + 1) // n_shares
-    return np.unique(np.searchsorted(offsets, wanted)).tolist()
-
-
-def _ends(offsets: np.ndarray, n_tokens: int) -> list[int]:
-    """Where to cut units into runs of at most ``n_tokens`` tokens, or of a single longer unit."""
-    ends, first = [], 0
-    while first < len(offsets) - 1:
-        fitting = int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1
-        first = max(first + 1, fitting)
-        ends.append(first)
-    return ends
 
 
 def transition_counts(corpus: Corpus, n_labels: int) -> np.ndarray:

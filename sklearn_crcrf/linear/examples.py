@@ -264,11 +264,22 @@ class Examples:
 def find(
     examples: Examples, coefficients: Coefficients, cost: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best paths with a cost of wrong labels, and their scores minus the gold scores."""
-    if not examples.has_kernels:
-        return _find_together(examples, coefficients, cost)
-    every, nothing = np.arange(examples.n_sequences), np.zeros(examples.n_sequences)
-    return correct(examples, coefficients, every, nothing, np.full(len(every), float(cost)))
+    """Return the best paths with a cost of wrong labels, and their scores minus the gold scores."""
+    n = examples.n_sequences
+    if examples.has_kernels:
+        costs = np.full(n, float(cost))
+        return correct(examples, coefficients, np.arange(n), np.zeros(n), costs)
+    found, losses = examples.y.copy(), np.zeros(n)
+    for piece in examples.pieces(np.arange(n)):
+        if len(piece) == 0:
+            continue
+        first, last = piece[0], piece[-1] + 1
+        units, tokens = examples.run(first, last), slice(*examples.offsets[[first, last]])
+        scores = units.scores(coefficients, cost)
+        best, found[tokens] = units.structure.maximum(scores)
+        losses[first:last] = best - units.structure.score(scores, units.y)[0]
+    examples.require_finite(losses)
+    return found, losses
 
 
 def correct(
@@ -306,15 +317,26 @@ def correct(
         If scores of a sequence are not finite.
     """
     found, losses = examples.y.copy(), np.zeros(examples.n_sequences)
-    if not examples.has_kernels:
-        _correct_one_by_one(examples, coefficients, order, rate, cost, found, losses)
+    if examples.has_kernels:
+        search, (y, *attributes) = examples.search(coefficients), examples.arguments
+        for piece in examples.pieces(order):
+            learning.correct(
+                search, piece, y, rate, cost, *attributes, coefficients.state, found, losses
+            )
+            examples.require_finite(losses)
         return found, losses
-    search, (y, *attributes) = examples.search(coefficients), examples.arguments
-    for piece in examples.pieces(order):
-        learning.correct(
-            search, piece, y, rate, cost, *attributes, coefficients.state, found, losses
-        )
-        examples.require_finite(losses)
+    for u in order:
+        unit, tokens = examples.unit(u), slice(*examples.offsets[u : u + 2])
+        scores = unit.scores(coefficients, cost[u])
+        (best,), found[tokens] = unit.structure.maximum(scores)
+        losses[u] = best - unit.structure.score(scores, unit.y)[0][0]
+        if rate[u] == 0:
+            continue
+        if not np.isfinite(losses[u]):
+            losses[u] = np.nan
+            examples.require_finite(losses)
+        for part, new in zip(coefficients, unit.differences(found[tokens]), strict=True):
+            np.add.at(part.reshape(-1), new.place, (rate[u] * new.value).astype(part.dtype))
     return found, losses
 
 
@@ -371,63 +393,6 @@ def step_by_margin(
         )
         examples.require_finite(losses)
     return found, taken
-
-
-def _correct_one_by_one(
-    examples: Examples,
-    coefficients: Coefficients,
-    order: np.ndarray,
-    rate: np.ndarray,
-    cost: np.ndarray,
-    found: np.ndarray,
-    losses: np.ndarray,
-) -> None:
-    """Correct weights as :func:`correct` does, for any structure.
-
-        weights += rate * (features of the gold labelling - features of the labelling found)
-
-    Parameters
-    ----------
-    examples, coefficients, order, rate, cost : as in :func:`correct`
-    found : ndarray of shape (n_tokens,), int32
-        Set to the labellings with the best scores, costs included.
-    losses : ndarray of shape (n_units,)
-        Set to these scores minus the scores of the gold labellings.
-
-    Raises
-    ------
-    ValueError
-        If scores of a unit are not finite.
-    """
-    for u in order:
-        unit, tokens = examples.unit(u), slice(*examples.offsets[u : u + 2])
-        scores = unit.scores(coefficients, cost[u])
-        (best,), found[tokens] = unit.structure.maximum(scores)
-        losses[u] = best - unit.structure.score(scores, unit.y)[0][0]
-        if rate[u] == 0:
-            continue
-        if not np.isfinite(losses[u]):
-            losses[u] = np.nan
-            examples.require_finite(losses)
-        for part, new in zip(coefficients, unit.differences(found[tokens]), strict=True):
-            np.add.at(part.reshape(-1), new.place, (rate[u] * new.value).astype(part.dtype))
-
-
-def _find_together(
-    examples: Examples, coefficients: Coefficients, cost: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Find best labellings as :func:`find` does, for any structure."""
-    found, losses = examples.y.copy(), np.zeros(examples.n_sequences)
-    for piece in examples.pieces(np.arange(examples.n_sequences)):
-        if len(piece) == 0:
-            continue
-        first, last = piece[0], piece[-1] + 1
-        units, tokens = examples.run(first, last), slice(*examples.offsets[[first, last]])
-        scores = units.scores(coefficients, cost)
-        best, found[tokens] = units.structure.maximum(scores)
-        losses[first:last] = best - units.structure.score(scores, units.y)[0]
-    examples.require_finite(losses)
-    return found, losses
 
 
 def _with_ends(X: sp.csr_array, first: np.ndarray, last: np.ndarray) -> sp.csr_array:

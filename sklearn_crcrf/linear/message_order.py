@@ -51,11 +51,14 @@ class MessageOrder(NamedTuple):
         """The order for a structure; None if its links make no forest, or it has own scores."""
         if structure.own_scores:
             return None
-        if structure.is_sequential():
-            return cls._of_chains(structure.offsets)
-        source, target = structure.links()
         n_tokens, offsets = structure.n_tokens, structure.offsets
         first = np.repeat(offsets[:-1], np.diff(offsets))
+        if structure.is_sequential():
+            position, (_, last) = np.arange(n_tokens) - first, ends(offsets)
+            to, is_last = position + 1, np.zeros(n_tokens, dtype=np.int8)
+            to[last], is_last[last] = -1, 1
+            return cls(position, to, position - 1, is_last, False)
+        source, target = structure.links()
         if np.bincount(target, minlength=1).max() > 1:
             return None
         previous, is_last = np.full(n_tokens, -1), np.ones(n_tokens, dtype=np.int8)
@@ -67,14 +70,6 @@ class MessageOrder(NamedTuple):
         order = np.lexsort((-depth, first)) - first
         previous = np.where(previous < 0, -1, previous - first)
         return cls(order, previous, previous, is_last, True)
-
-    @classmethod
-    def _of_chains(cls, offsets: np.ndarray) -> "MessageOrder":
-        position = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
-        _, last = ends(offsets)
-        to, is_last = position + 1, np.zeros(len(position), dtype=np.int8)
-        to[last], is_last[last] = -1, 1
-        return cls(position, to, position - 1, is_last, False)
 
 
 def _depths(parent: np.ndarray) -> np.ndarray | None:

@@ -195,7 +195,14 @@ class Survey(NamedTuple):
             occur = rank[: len(self.labels)]
             transitions[:] = False
             transitions[np.ix_(occur, occur)] = self.links > 0
-            pairs = self._pairs_of(chosen, encoder.only_edges, rank)
+            number = np.full(len(self.frequencies), -1)
+            number[chosen] = np.arange(len(chosen))
+            number[chosen[encoder.only_edges]] = -1
+            attribute, label = np.divmod(self.pairs, LABELS)
+            kept = number[attribute] >= 0
+            where = number[attribute[kept]], rank[label[kept]]
+            shape = len(chosen), len(rank)
+            pairs = sp.coo_array((np.ones(kept.sum()), where), shape).tocsr()
         allowed = as_constraints(constraints, classes)
         return ModelShape(
             encoder,
@@ -208,18 +215,6 @@ class Survey(NamedTuple):
             self.dtype,
             self.fitted,
         )
-
-    def _pairs_of(
-        self, chosen: np.ndarray, only_edges: np.ndarray, rank: np.ndarray
-    ) -> sp.csr_array:
-        """The pairs of the chosen attributes and the labels in order."""
-        number = np.full(len(self.frequencies), -1)
-        number[chosen] = np.arange(len(chosen))
-        number[chosen[only_edges]] = -1
-        attribute, label = np.divmod(self.pairs, LABELS)
-        kept = number[attribute] >= 0
-        where = number[attribute[kept]], rank[label[kept]]
-        return sp.coo_array((np.ones(kept.sum()), where), (len(chosen), len(rank))).tocsr()
 
     def _with(self, other: "Survey") -> "Survey":
         """This survey and another one; this one is used up."""

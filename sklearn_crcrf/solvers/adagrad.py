@@ -1,47 +1,21 @@
 """AdaGrad: stochastic descent with a rate for each weight."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ._progress import Progress
 
-__all__ = ["OnlineObjective", "adagrad"]
+__all__ = ["adagrad"]
 
 # Units are learned from in parts of this number, between which training can be interrupted.
 PART = 2**13
 
 
-class OnlineObjective(Protocol):
-    """A sum over units that can be learned from one after another.
-
-    Attributes
-    ----------
-    n_units : int
-    """
-
-    n_units: int
-
-    def start(self, x: np.ndarray) -> Any:
-        """A state with the weights x."""
-
-    def begin_epoch(self, rng: np.random.RandomState) -> None:
-        """Draw what is random in an epoch."""
-
-    def learn(self, state: Any, order: np.ndarray, rate: float, n_before: int) -> float:
-        """Learn from units in order; return the sum of their losses, each before its step."""
-
-    def forget_mean(self, state: Any) -> None:
-        """Begin a new mean."""
-
-    def mean(self, state: Any, n: int) -> np.ndarray:
-        """The mean of the weights after each of n units."""
-
-
 def adagrad(
-    fun: OnlineObjective,
+    fun: Any,
     x0: np.ndarray,
     *,
     max_iter: int = 5,
@@ -57,7 +31,13 @@ def adagrad(
 
     Parameters
     ----------
-    fun : OnlineObjective
+    fun : object
+        A sum over units that can be learned from one after another. It has their number
+        ``n_units`` and the methods ``start(x)``, which makes a state with the weights x;
+        ``begin_epoch(rng)``, which draws what is random in an epoch; ``learn(state, order, rate,
+        n_before)``, which learns from units in order and returns the sum of their losses, each
+        before its step; ``forget_mean(state)``, which begins a new mean; and ``mean(state, n)``,
+        the mean of the weights after each of n units.
     x0 : ndarray of shape (n_weights,)
     max_iter : int, default=5
         Number of epochs.

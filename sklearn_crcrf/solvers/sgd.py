@@ -1,14 +1,14 @@
 """Stochastic gradient descent."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ._progress import SMALLER, Progress
 
-__all__ = ["StochasticObjective", "sgd"]
+__all__ = ["sgd"]
 
 # Number of epochs over which the objective must fall by tol.
 PERIOD = 5
@@ -23,37 +23,8 @@ FIRST_RATE, FACTOR = 0.1, 2.0
 SAMPLE, N_LARGER, N_SMALLER = 500, 3, 20
 
 
-class StochasticObjective(Protocol):
-    """A sum of the losses of the examples of all batches, plus ``precision * ||w||^2 / 2``.
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_batches,)
-        Number of examples in each batch.
-    precision : float
-    """
-
-    sizes: np.ndarray
-    precision: float
-
-    def order(self, rng: np.random.RandomState) -> np.ndarray:
-        """All batches in random order."""
-
-    def start(self, x: np.ndarray) -> Any:
-        """A state with the weights ``x``; steps may overwrite x."""
-
-    def step(self, state: Any, batch: int, rate: float, decay: float) -> None:
-        """Multiply the weights by ``decay``, and subtract ``rate`` times a gradient."""
-
-    def add(self, state: Any, factor: float, out: np.ndarray) -> None:
-        """Add a multiple of the weights to a vector."""
-
-    def loss(self, state: Any, batches: np.ndarray | None = None) -> float:
-        """Sum of the losses of some batches, by default all, plus their share of the penalty."""
-
-
 def sgd(
-    fun: StochasticObjective,
+    fun: Any,
     x0: np.ndarray,
     *,
     max_iter: int = 100,
@@ -73,7 +44,14 @@ def sgd(
 
     Parameters
     ----------
-    fun : StochasticObjective
+    fun : object
+        A sum of the losses of the examples of all batches, plus ``precision * ||w||^2 / 2``. It has
+        the number of examples in each batch, ``sizes``, the ``precision``, and the methods
+        ``order(rng)``, all batches in random order; ``start(x)``, which makes a state with the
+        weights x, which steps may overwrite; ``step(state, batch, rate, decay)``, which multiplies
+        the weights by ``decay`` and subtracts ``rate`` times a gradient; ``add(state, factor,
+        out)``, which adds a multiple of the weights to a vector; and ``loss(state, batches)``, the
+        loss of some batches, by default all, plus their share of the penalty.
     x0 : ndarray of shape (n_weights,)
     max_iter : int, default=100
         Number of epochs.
@@ -154,12 +132,12 @@ class _Rates:
         self.first *= 0.5
 
 
-def _descend(fun: StochasticObjective, state: Any, batches: np.ndarray, rates: _Rates) -> None:
+def _descend(fun: Any, state: Any, batches: np.ndarray, rates: _Rates) -> None:
     for batch in batches:
         fun.step(state, batch, *rates.next(fun.sizes[batch]))
 
 
-def _calibrate(fun: StochasticObjective, x0: np.ndarray, batches: np.ndarray) -> float:
+def _calibrate(fun: Any, x0: np.ndarray, batches: np.ndarray) -> float:
     """The rate with the lowest objective of a sample after one epoch over it."""
     n_batches = np.searchsorted(np.cumsum(fun.sizes[batches]), SAMPLE) + 1
     sample, precision = batches[:n_batches], fun.precision / fun.sizes.sum()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -13,8 +13,6 @@ from scipy.optimize import OptimizeResult
 from . import check_not_stopped, is_nested
 
 __all__ = ["Iteration", "Step", "Training", "listening", "steps"]
-
-Item = TypeVar("Item")
 
 
 class Iteration(NamedTuple):
@@ -100,8 +98,8 @@ def listening(listener: Callable[[Any], None]) -> Iterator[None]:
 
 
 def steps(
-    items: Iterable[Item], what: str, fraction: Callable[[int, Item], float], verbose: int = 0
-) -> Iterator[Item]:
+    items: Iterable[Any], what: str, fraction: Callable[[int, Any], float], verbose: int = 0
+) -> Iterator[Any]:
     """The items; what was done with each is told when the next one is asked for.
 
     Parameters

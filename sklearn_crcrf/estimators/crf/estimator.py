@@ -274,7 +274,7 @@ default="log_loss"
             known = trained_weights(self.init, self._encoder, X, y, sample_weight)
         before = self._matching(known)
         problem = self._problem(corpus, before if is_part else None)
-        self._train(problem, before, held_out, stochastic, progress, is_part)
+        self._train(problem, before, stochastic, progress, held_out, is_part)
 
     def _matching(self, known: NamedWeights | None) -> Weights | None:
         """Known weights as weights of the attributes and labels of this fit."""
@@ -317,17 +317,9 @@ default="log_loss"
         how = {"sigma": self.sigma, "parts": parts}
         problem = shape.problem(shape.empty_corpus(), self.criterion, self.n_jobs, **how)
         stochastic = {"rng": check_random_state(self.random_state), "rate": None, "n_seen": 0}
-        self._train(problem, self._matching(known), None, stochastic, progress)
+        self._train(problem, self._matching(known), stochastic, progress)
 
-    def _train(
-        self,
-        problem: Problem,
-        before: Weights | None,
-        held_out: Corpus | None,
-        stochastic: dict[str, Any],
-        progress: FitProgress | None,
-        is_part: bool = False,
-    ) -> None:
+    def _train(self, problem, before, stochastic, progress, held_out=None, is_part=False) -> None:
         """Minimise the objective from a start, and set the fitted attributes."""
         solver = choose_solver(self.solver, self.c1, problem.criterion.solver)
         check_supported(solver, problem)
@@ -335,6 +327,11 @@ default="log_loss"
         if solver == "lbfgs":
             problem, start = problem.merge_duplicates(start)
         x0 = problem.vector(start)
+        shard: Any = None if held_out is None else problem.of(held_out).shard()
+
+        def mean_loss(x: np.ndarray) -> float:
+            """Return the mean loss of the sequences that are held out."""
+            return shard.total(x, problem.n_threads) / held_out.weight.sum()
 
         def iterate(callback: Callable) -> OptimizeResult:
             options = {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
@@ -345,7 +342,7 @@ default="log_loss"
             iterate,
             lambda fitted, x: fitted._set_weights(problem, x),
             progress=progress,
-            validate=self._validation(problem, held_out),
+            validate=None if held_out is None else mean_loss,
             is_part=is_part,
         )
         self._rate = result.get("rate", self._rate)
@@ -375,12 +372,6 @@ default="log_loss"
             return given_weights(self.init, problem)
         init = as_criterion(self.criterion).start if self.init == "auto" else self.init
         return STARTS[init](problem)
-
-    def _validation(self, problem: Problem, held_out: Corpus | None) -> Callable | None:
-        if held_out is None:
-            return None
-        shard, weight = problem.of(held_out).shard(), held_out.weight.sum()
-        return lambda x: shard.total(x, problem.n_threads) / weight
 
     def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
         weights = problem.terms().named(x)

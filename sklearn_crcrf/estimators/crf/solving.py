@@ -20,7 +20,7 @@ from ...solvers import (
     rprop,
     sgd,
 )
-from ...structures import Pullback, ScoreGradient, Scores, Structure
+from ...structures import Scores, Structure
 from ...utils.linear_algebra import in_one_thread
 
 __all__ = ["SOLVERS", "Solver", "check_supported", "choose_solver", "solve"]
@@ -139,13 +139,21 @@ def _newton_cg(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -
 def _iterative_scaling(
     problem: Problem, x0: np.ndarray, *, c1, stochastic, **options
 ) -> OptimizeResult:
-    """GIS on the unpenalised objective; two more criteria give the feature counts it needs."""
+    """Run GIS on the unpenalised objective; two more criteria give the feature counts it needs."""
     _check_counts(problem)
     shard = problem.shard()
-    gold, least = (
-        shard.with_criterion(PlainCriterion(score)) for score in (_gold_score, _least_score)
-    )
+
+    def gold_score(structure: Structure, scores: Scores, y: np.ndarray) -> tuple:
+        """Return the gold score, whose derivatives are the observed feature counts."""
+        return structure.gold_score(scores, y)
+
+    def least_score(structure: Structure, scores: Scores, y: np.ndarray) -> tuple:
+        """Return minus the best score: with all weights 1, minus the most features of a path."""
+        return -structure.maximum(scores)[0], lambda *_: None  # nobody asks for derivatives
+
+    gold = shard.with_criterion(PlainCriterion(gold_score))
     _, empirical = gold.evaluate(x0, problem.n_threads)
+    least = shard.with_criterion(PlainCriterion(least_score))
     largest = -least.losses(np.ones_like(x0)).min()
     return iterative_scaling(
         problem._replace(sigma=np.inf).objective(shard),
@@ -201,16 +209,3 @@ def _check_counts(problem: Problem) -> None:
         raise ValueError('solver="gis" needs the label of every token, but some are not known')
     if (problem.corpus.X < 0).sum() > 0:
         raise ValueError('solver="gis" is for attributes that are not negative, but X has some')
-
-
-def _gold_score(structure: Structure, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-    """The gold score, whose derivatives by the weights are the observed feature counts."""
-    return structure.gold_score(scores, y)
-
-
-def _least_score(
-    structure: Structure, scores: Scores, y: np.ndarray
-) -> tuple[np.ndarray, Pullback]:
-    """Minus the best score: with all weights 1, minus the largest sum of features of a path."""
-    value, _ = structure.maximum(scores)
-    return -value, lambda weight, out=None: ScoreGradient.of(out, scores)
