@@ -130,10 +130,7 @@ class CompactClassifier(BaseSequenceClassifier):
 
 
 def save_compact(
-    estimator: Any,
-    path: str | os.PathLike,
-    columns: list[str | None] | None,
-    separator: str | None,
+    estimator: Any, path: str | os.PathLike, columns: list[str | None] | None, separator: str | None
 ) -> None:
     """Write the compact model of a fitted estimator; parameters as of ``save_model``."""
     if isinstance(estimator, CompactClassifier):

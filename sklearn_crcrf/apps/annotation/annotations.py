@@ -91,7 +91,7 @@ class Annotations:
     @property
     def standing(self) -> list[Annotation]:
         """The last annotation of each sentence, in the order of the log."""
-        last = {stack[-1].entry: stack[-1] for stack in self._accepted.values()}
+        last = {stack[-1].entry: stack[-1] for stack in self._accepted.values() if stack}
         return [last[entry] for entry in self._acts if entry in last]
 
     @property
@@ -161,11 +161,7 @@ class Annotations:
             self._marked[act["do"]][sentence].discard(entry)
             return Change()
         before = self.of(sentence)
-        left = [a for a in self._accepted[sentence] if a.entry != entry]
-        if left:
-            self._accepted[sentence] = left
-        else:
-            del self._accepted[sentence]
+        self._accepted[sentence] = [a for a in self._accepted[sentence] if a.entry != entry]
         after = self.of(sentence)
         return Change() if before == after else Change(before, after)
 
@@ -174,14 +170,22 @@ class Annotations:
         if not isinstance(entry.get("by"), str):
             return '"by" must be a string'
         if do == "label":
-            return _problem_of_name(entry.get("name"), self.names)
+            name = entry.get("name")
+            if not isinstance(name, str) or not name.strip() or len(name.split()) > 1:
+                return "the name of a label must be a word"
+            return f"the label {name!r} is known" if name in self.names else None
         if do == "undo":
-            return self._problem_of_undo(entry.get("entry"))
+            undone = entry.get("entry")
+            act = self._acts.get(undone) if isinstance(undone, str) else None
+            if act is None:
+                return f"there is no entry {undone!r} to undo"
+            can_be_undone = act["do"] in ACTS and not act.get("undone")
+            return None if can_be_undone else f"entry {undone!r} cannot be undone"
         if do not in ACTS:
             return f'"do" must be one of {", ".join([*ACTS, "undo", "label"])}, got {do!r}'
-        n_sentences = None if self._sentences is None else len(self._sentences)
-        sentence = entry.get("sentence")
-        if not _is_position(sentence, n_sentences):
+        sentence: Any = entry.get("sentence")
+        is_whole = isinstance(sentence, int) and not isinstance(sentence, bool) and sentence >= 0
+        if not is_whole or (self._sentences is not None and sentence >= len(self._sentences)):
             return f"there is no sentence {sentence!r}"
         return self._problem_of_labels(entry) if do == "accept" else None
 
@@ -198,19 +202,6 @@ class Annotations:
             return f"sentence {sentence} has other tokens in the text; the log is of another text"
         return None
 
-    def _problem_of_undo(self, entry: Any) -> str | None:
-        act = self._acts.get(entry) if isinstance(entry, str) else None
-        if act is None:
-            return f"there is no entry {entry!r} to undo"
-        if act["do"] not in ACTS or act.get("undone"):
-            return f"entry {entry!r} cannot be undone"
-        return None
-
-
-def _is_position(value: Any, n: int | None) -> bool:
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return is_whole and value >= 0 and (n is None or value < n)
-
 
 def _are_strings(values: Any) -> bool:
     return _is_list(values) and all(isinstance(v, str) for v in values)
@@ -218,9 +209,3 @@ def _are_strings(values: Any) -> bool:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple)
-
-
-def _problem_of_name(name: Any, known: Iterable[str]) -> str | None:
-    if not isinstance(name, str) or not name.strip() or len(name.split()) > 1:
-        return "the name of a label must be a word"
-    return f"the label {name!r} is known" if name in known else None

@@ -14,7 +14,7 @@ import sklearn_crcrf
 from ... import EmpiricalCRF, TemplateFeatures
 from ...criteria import CRITERIA
 from ...utils.unpacking import read_text
-from ._text import ITEMS
+from ._text import ITEMS, naming
 
 NAMES = ("--estimator", "--set", "--template", "--syntax")
 
@@ -134,9 +134,7 @@ def _set(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
 
 
 def _features(path: str, syntax: str, encoding: str) -> TemplateFeatures:
-    try:
+    with naming(path):
         features = TemplateFeatures(read_text(path, encoding), syntax=syntax)
         features.edge_columns  # noqa: B018, it reads the template
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
     return features

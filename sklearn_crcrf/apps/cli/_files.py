@@ -13,6 +13,7 @@ from ._text import (
     add_reading,
     check_labelled,
     check_no_nul,
+    first_of,
     listed,
     naming,
     read_source,
@@ -54,7 +55,7 @@ def files_of(paths: list[str]) -> list[str]:
         inside = [entry for entry in os.scandir(path) if not entry.name.startswith(".")]
         found = sorted(entry.path for entry in inside if entry.is_file())
         others = sorted(entry.name for entry in inside if not entry.is_file())
-        named = ", ".join(others[:5]) + ", ..." * (len(others) > 5)
+        named = first_of(others)
         if not found:
             only = f", only {named}: name a folder of files" if others else ""
             raise ValueError(f"{path}: there are no files in this folder{only}")

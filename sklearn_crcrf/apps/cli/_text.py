@@ -40,13 +40,6 @@ MOST_COLUMNS = 1_000
 Columns = Sequence[str | None]
 
 
-class Content(NamedTuple):
-    """The unpacked content of a file, and its name for messages."""
-
-    name: str
-    data: bytes
-
-
 class Source(NamedTuple):
     """The lines of a file, its name for messages, and how to find the rows of tokens.
 
@@ -203,10 +196,10 @@ def reading_of(options: argparse.Namespace) -> Reading:
     return Reading(getattr(options, "sep", None), prefixes, conventions=prefixes != ())
 
 
-def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> Content:
+def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> tuple[str, bytes]:
     """Read all of a file, or of standard input, whose name is "-".
 
-    What is returned is in UTF-8.
+    Its name for messages is returned, and its unpacked content, in UTF-8.
 
     Raises
     ------
@@ -215,7 +208,7 @@ def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> Content:
     """
     with _opened(path) as (name, file), naming(name):
         data = unpack(read_limited(file, max_bytes), max_bytes)
-        return Content(name, data if encoding == UTF8 else data.decode(encoding).encode(UTF8))
+        return name, data if encoding == UTF8 else data.decode(encoding).encode(UTF8)
 
 
 def read_lines(path: str, options: argparse.Namespace) -> tuple[str, list[str]]:
@@ -326,6 +319,11 @@ def columns_of(source: Source, rows: Rows) -> list[str | None]:
 def listed(columns: Columns, joined: str = ", ") -> str:
     """The names of columns, as --columns takes them."""
     return joined.join(name or "_" for name in columns)
+
+
+def first_of(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, for messages."""
+    return ", ".join(names[:most]) + ", ..." * (len(names) > most)
 
 
 @contextmanager

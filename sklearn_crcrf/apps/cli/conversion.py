@@ -12,7 +12,7 @@ from ...feature_extraction import SequenceVectorizer
 from ...model_files import save_model
 from ...model_files.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
 from ...model_files.conversion.crfpp import BINARY
-from ._text import Content, add_column_names, add_file, check_output, read_content
+from ._text import add_column_names, add_file, check_output, first_of, naming, read_content
 
 READERS: dict[str, Callable[..., Any]] = {
     "crfsuite": read_crfsuite_model,
@@ -33,12 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read a model of another program, and write a model."""
     check_output(options.model)
-    source = read_content(options.file, options.max_bytes, options.encoding)
-    read = READERS[options.format or _format_of(source)]
-    try:
-        estimator = read(io.BytesIO(source.data), max_bytes=options.max_bytes)
-    except ValueError as error:
-        raise ValueError(f"{source.name}: {error}") from error
+    name, data = read_content(options.file, options.max_bytes, options.encoding)
+    read = READERS[options.format or _format_of(name, data)]
+    with naming(name):
+        estimator = read(io.BytesIO(data), max_bytes=options.max_bytes)
     if isinstance(estimator, CRFsuiteCRF):
         _check_columns(estimator.vectorizer_, options.columns)
     save_model(estimator, options.model, options.columns)
@@ -58,7 +56,7 @@ def _check_columns(vectorizer: SequenceVectorizer, columns: list[str | None] | N
         others = [name for name, key in zip(names, keys, strict=True) if key not in columns]
     if not others:
         return
-    shown = ", ".join(others[:5]) + ", ..." * (len(others) > 5)
+    shown = first_of(others)
     if columns is not None and len(others) == len(names):
         raise ValueError(
             f"--columns: none of the columns makes an attribute of the model; its attributes are "
@@ -69,8 +67,8 @@ def _check_columns(vectorizer: SequenceVectorizer, columns: list[str | None] | N
     warnings.warn(text, stacklevel=2)
 
 
-def _format_of(source: Content) -> str:
-    start = source.data.lstrip()
+def _format_of(name: str, data: bytes) -> str:
+    start = data.lstrip()
     if start.startswith(MAGIC):
         return "crfsuite"
     if start.startswith(b"FILEHEADER"):
@@ -79,7 +77,7 @@ def _format_of(source: Content) -> str:
         return "crf++"
     if start.startswith(WAPITI):
         raise ValueError(
-            f"{source.name} is a model of Wapiti, which is not read: train with its patterns, by "
+            f"{name} is a model of Wapiti, which is not read: train with its patterns, by "
             "train --template PATTERNS --syntax wapiti"
         )
-    raise ValueError(f"{source.name} is neither a model of CRFsuite nor a text model of CRF++")
+    raise ValueError(f"{name} is neither a model of CRFsuite nor a text model of CRF++")

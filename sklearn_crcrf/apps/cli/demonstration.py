@@ -2,9 +2,9 @@
 
 import argparse
 import time
-from collections.abc import Iterator
 
 from ...datasets import make_addresses
+from ...display.notebook.aligned import aligned
 from ...estimators.empirical import EmpiricalCRF
 from .evaluation import evaluate, print_accuracy, size
 
@@ -37,18 +37,5 @@ def run(options: argparse.Namespace) -> None:
     print("\nThe first held-out line (* never seen in training):\n")
     known = crf.known_tokens(X[2000:2001])[0]
     words = [word if seen else word + "*" for word, seen in zip(X[2000], known, strict=True)]
-    print("\n".join(_aligned(words, result.predicted[0])))
+    print("\n\n".join(aligned([words, result.predicted[0]])))
     print(f"\n{OWN_DATA}")
-
-
-def _aligned(tokens: list[str], labels: list[str], width: int = 80) -> Iterator[str]:
-    """Lines of tokens, each above its label, wrapped at a width."""
-    above, below = "", ""
-    for token, label in zip(tokens, labels, strict=True):
-        size = max(len(token), len(label))
-        if len(above) + size >= width:
-            yield f"{above.rstrip()}\n{below.rstrip()}\n"
-            above, below = "", ""
-        above += f"  {token:<{size}}"
-        below += f"  {label:<{size}}"
-    yield f"{above.rstrip()}\n{below.rstrip()}"

@@ -164,39 +164,30 @@ def _known_tokens(estimator: Any, X: list, X_train: list | None) -> Any:
 def _tell(
     options: argparse.Namespace, result: Evaluation, work: dict[str, tuple[list, float]]
 ) -> None:
+    report: Any = None
+    if result.scheme is not None:
+        shown: Any = {"scheme": result.scheme, "digits": 4, "zero_division": np.nan}
+        report = segment_report(result.y, result.predicted, output_dict=options.json, **shown)
     if options.json:
-        print(json.dumps(_figures(result)))
+        figures: dict[str, Any] = {"sequences": len(result.y), "tokens": sum(map(len, result.y))}
+        figures["accuracy"] = _numbers(result.accuracy)
+        if result.n_unknown is not None:
+            figures["unknown_tokens"] = result.n_unknown
+        if report is not None:
+            figures["segments"] = {kind: _numbers(row) for kind, row in report.items()}
+        print(json.dumps(figures))
         return
     for name, (X, seconds) in work.items():
         print(f"{name:10} {size(X)} in {seconds:.2f} s")
     print()
     print_accuracy(result)
-    if result.scheme is not None:
-        report = segment_report(
-            result.y, result.predicted, scheme=result.scheme, digits=4, zero_division=np.nan
-        )
+    if report is not None:
         print(f"\n{report}", end="")
 
 
-def _figures(result: Evaluation) -> dict[str, Any]:
-    figures: dict[str, Any] = {"sequences": len(result.y), "tokens": sum(map(len, result.y))}
-    figures["accuracy"] = {name: _number(share) for name, share in result.accuracy.items()}
-    if result.n_unknown is not None:
-        figures["unknown_tokens"] = result.n_unknown
-    if result.scheme is not None:
-        report = segment_report(
-            result.y, result.predicted, scheme=result.scheme, output_dict=True, zero_division=np.nan
-        )
-        figures["segments"] = {
-            kind: {name: _number(value) for name, value in row.items()}
-            for kind, row in report.items()
-        }
-    return figures
-
-
-def _number(value: Any) -> float | None:
-    """A number for JSON, which has no NaN."""
-    return None if np.isnan(value) else float(value)
+def _numbers(values: dict[str, Any]) -> dict[str, float | None]:
+    """Numbers for JSON, which has no NaN."""
+    return {name: None if np.isnan(v) else float(v) for name, v in values.items()}
 
 
 def print_accuracy(result: Evaluation) -> None:

@@ -21,10 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the labels that stand, in the order of the text."""
-    source = read_content(options.file, options.max_bytes)
-    entries, _ = read_entries(
-        source.data, source.name, lambda text: warnings.warn(text, stacklevel=2)
-    )
+    name, data = read_content(options.file, options.max_bytes)
+    entries, _ = read_entries(data, name, lambda text: warnings.warn(text, stacklevel=2))
     rows = sorted(Annotations(entries).standing, key=lambda a: a.sentence)
     with open_output(options.output) as file:
         if options.json:

@@ -21,6 +21,7 @@ from ._text import (
     Text,
     add_columns,
     check_labelled,
+    first_of,
     open_output,
     positive,
     read_source,
@@ -279,7 +280,7 @@ def labels_of(estimator: Any) -> list:
 
 def named(labels: Sequence[Any]) -> str:
     """The first of some labels, for messages."""
-    return ", ".join(map(repr, labels[:MOST])) + ", ..." * (len(labels) > MOST)
+    return first_of([*map(repr, labels)], MOST)
 
 
 def _layout(rows: Rows, layouts: list[Columns]) -> Columns:

@@ -7,7 +7,7 @@ from ...metrics.errors import KINDS, match_segments
 from ...metrics.flatten import flatten
 from ._labels import colours, find_scheme, kind_of_label
 from ._markup import Markup, NotebookDisplay, element
-from ._text import aligned
+from .aligned import aligned
 from .single import single
 
 

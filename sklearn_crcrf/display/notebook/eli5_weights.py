@@ -77,8 +77,7 @@ def _explain_weights(
             for k, label in shown
         ],
         transition_features=TransitionFeatureWeights(
-            class_names=[label for _, label in shown],
-            coef=transitions.toarray()[np.ix_(ids, ids)],
+            class_names=[label for _, label in shown], coef=transitions.toarray()[np.ix_(ids, ids)]
         ),
     )
 

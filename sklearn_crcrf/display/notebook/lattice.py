@@ -9,7 +9,7 @@ import numpy as np
 from ._labels import colours
 from ._marginals import checked_marginals
 from ._markup import Markup, NotebookDisplay, drawing, element, line, text
-from ._text import aligned
+from .aligned import aligned
 from .single import single
 
 # A label that is on no path is shown if its probability at some token is at least LEAST, up to

@@ -6,7 +6,7 @@ from typing import Any
 from ._labels import colours, find_scheme, kind_of_label, runs_of_segments
 from ._marginals import SURE, TaggedTokens
 from ._markup import Markup, element
-from ._text import aligned
+from .aligned import aligned
 
 
 class TaggedSequence(TaggedTokens):

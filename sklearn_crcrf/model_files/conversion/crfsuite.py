@@ -260,7 +260,7 @@ def _separator_of(names: list[str], given: str | None) -> str:
         warn_caller(
             f"most attributes are like {with_equals[0]!r}, but others like {others[0]!r}: keys and "
             "values of feature dicts are joined by '='; give separator=':' for a model that "
-            "python-crfsuite has trained on feature dicts",
+            "python-crfsuite has trained on feature dicts"
         )
     return "="
 
