@@ -29,7 +29,7 @@ from sklearn_crcrf.apps.cli import main
         (["evaluate", "."], "Is a directory"),
         (
             ["train", "full.gz", "--max-bytes", "99", "--model", "m"],
-            "full.gz: there are more than max",
+            "full.gz: it unpacks to more than max",
         ),
         (
             ["train", "damaged.gz", "--model", "m"],
@@ -38,7 +38,7 @@ from sklearn_crcrf.apps.cli import main
         (["train", "words.txt", "--model", "m", "--columns", "label"], "besides 'label'"),
         (
             ["train", "one.txt", "--model", "m", "--estimator", "crfs"],
-            "there are ArowCRF",
+            "there are CRF, HMM",
         ),
         (["train", "one.txt", "--model", "m", "--set", "sgma=1"], "no parameter 'sgma'; it has"),
         (["train", "one.txt", "--model", "m", "--set", "sigma"], "takes NAME=VALUE, got 'sigma'"),
