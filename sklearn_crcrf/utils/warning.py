@@ -5,14 +5,8 @@ import sys
 import warnings
 from types import FrameType
 
-import joblib
-import sklearn
-
-# The folders of the packages that may stand between the user and a warning.
-BETWEEN = tuple(
-    os.path.dirname(path) + os.sep
-    for path in (os.path.dirname(__file__), sklearn.__file__, joblib.__file__)
-)
+# The packages that may stand between the user and a warning.
+BETWEEN = __name__.partition(".")[0], "sklearn", "joblib"
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
@@ -32,9 +26,11 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     >>> caught[0].filename
     '<doctest sklearn_crcrf.utils.warning.warn_caller[1]>'
     """
+    loaded = [sys.modules[name] for name in BETWEEN if sys.modules.get(name)]
+    folders = tuple(os.path.dirname(str(module.__file__)) + os.sep for module in loaded)
     frame: FrameType | None = sys._getframe()
     level = 0
-    while frame is not None and frame.f_code.co_filename.startswith(BETWEEN):
+    while frame is not None and frame.f_code.co_filename.startswith(folders):
         frame, level = frame.f_back, level + 1
     # In a thread of joblib, no line of the user is among the callers.
     warnings.warn(message, category, stacklevel=level + (frame is not None))
