@@ -28,8 +28,8 @@ def random_code(frequencies: np.ndarray, n_columns: int, rng: np.random.RandomSt
     -------
     bool ndarray of shape (n_labels, n_columns)
     """
-    n_labels = len(frequencies)
-    return _best_of(lambda: rng.random_sample((n_labels, n_columns)) < 0.5)
+    shape = len(frequencies), n_columns
+    return max((rng.random_sample(shape) < 0.5 for _ in range(N_TRIES)), key=_least_distance)
 
 
 def balanced_code(
@@ -57,7 +57,11 @@ def balanced_code(
     >>> code.shape, bool((np.abs(frequencies @ code - 50) <= 20).all())
     ((4, 6), True)
     """
-    return _best_of(lambda: np.column_stack([_split(frequencies, rng) for _ in range(n_columns)]))
+    codes = (
+        np.column_stack([_split(frequencies, rng) for _ in range(n_columns)])
+        for _ in range(N_TRIES)
+    )
+    return max(codes, key=_least_distance)
 
 
 def _split(frequencies: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
@@ -179,12 +183,6 @@ def error_bounds(code: np.ndarray, losses: np.ndarray, n_sequences: float) -> np
     total = np.cumsum(losses) / (n_sequences * np.log(2))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(distance > 0, total / distance, np.inf)
-
-
-def _best_of(make: Callable[[], np.ndarray], n_tries: int = N_TRIES) -> np.ndarray:
-    """Of several codes, the one with the largest distance of the nearest rows."""
-    codes = [make() for _ in range(n_tries)]
-    return max(codes, key=_least_distance)
 
 
 def _least_distance(code: np.ndarray) -> float:

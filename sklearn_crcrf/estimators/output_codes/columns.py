@@ -46,32 +46,11 @@ class BitOrder(NamedTuple):
         found = MessageOrder.of(structure)
         if found is None:
             raise ValueError(f"output codes need sequences or trees, not {structure.title}")
-        if found.upwards:
-            return cls(structure.offsets, found.order, found.previous)
-        lengths = np.diff(structure.offsets)
-        return cls(structure.offsets, np.repeat(lengths, lengths) - 1 - found.order, found.previous)
-
-
-class Potentials(NamedTuple):
-    """What the transition scores of all columns are to the kernel.
-
-    Parameters
-    ----------
-    top : ndarray of shape (width,)
-        The largest transition score of each column.
-    values : ndarray of shape (4, width)
-        exp(score - top), but never so small that a product would underflow.
-    """
-
-    top: np.ndarray
-    values: np.ndarray
-
-    @classmethod
-    def of(cls, transitions: np.ndarray, dtype: np.dtype) -> "Potentials":
-        """From transition scores of shape (4, width)."""
-        top = transitions.max(axis=0)
-        values = np.exp(transitions.astype(float) - top).astype(dtype)
-        return cls(top, np.maximum(values, 1e-30, dtype=dtype))
+        order = found.order
+        if not found.upwards:
+            lengths = np.diff(structure.offsets)
+            order = np.repeat(lengths, lengths) - 1 - order
+        return cls(structure.offsets, order, found.previous)
 
 
 class Columns:
@@ -131,24 +110,26 @@ class Columns:
         gradient : ndarray of the shape of x
         """
         transitions = x[self._n_attributes :]
-        potentials = Potentials.of(transitions, self._dtype)
+        top = transitions.max(axis=0)
         gradient = self._precision * x
         penalty = np.einsum("ij,ij->j", gradient, x, dtype=float) / 2
-        sums = self._add_gradient(x[: self._n_attributes], potentials, gradient)
-        loss, (pairs_01, pairs_11, parents) = sums[0], sums[1:]
+        potentials = _potentials(transitions, self._dtype)
+        loss, pairs_01, pairs_11, parents = self._add_gradient(
+            x[: self._n_attributes], potentials, gradient
+        )
         n_links = self._gold.sum(axis=0)
         pairs_10 = parents - pairs_11
         pairs_00 = n_links - parents - pairs_01
         expected = np.stack([pairs_00, pairs_01, pairs_10, pairs_11])
         gradient[self._n_attributes :] += expected - self._gold
-        self.losses = loss + n_links * potentials.top - (self._gold * transitions).sum(axis=0)
+        self.losses = loss + n_links * top - (self._gold * transitions).sum(axis=0)
         # Padding has no weights.
         gradient[:, self.n_columns :] = 0
         self.losses[self.n_columns :] = 0
         return self.losses + penalty, gradient
 
     def _add_gradient(
-        self, weights: np.ndarray, potentials: Potentials, gradient: np.ndarray
+        self, weights: np.ndarray, potentials: np.ndarray, gradient: np.ndarray
     ) -> np.ndarray:
         """Add the gradient by the weights of attributes; return losses and counts."""
         total = np.zeros((4, self._code.shape[1]))
@@ -156,12 +137,15 @@ class Columns:
         prepared = self._design.weights(np.ascontiguousarray(weights))
         with my_threads(self._n_threads) as threads:
             for number, block in enumerate(self._blocks):
-                origin = block[0].start
-                for sums in threads.map(
-                    partial(self._sums, prepared, potentials.values, origin), block
-                ):
+                state = self._buffer[: block[-1].stop - block[0].start]
+                own_sums = partial(self._sums, prepared, potentials, block[0].start)
+                for sums in threads.map(own_sums, block):
                     total += sums
-                threads.map(partial(self._add_share, number, derivatives), range(self._n_threads))
+
+                def add_share(share: int, number: int = number, state: np.ndarray = state) -> None:
+                    self._design.add_gradient(number, state, derivatives, share, self._n_threads)
+
+                threads.map(add_share, range(self._n_threads))
         flat = self._design.flat(derivatives)
         gradient[: self._n_attributes] = flat.reshape(self._n_attributes, self._code.shape[1])
         return total
@@ -183,11 +167,6 @@ class Columns:
         )
         return sums
 
-    def _add_share(self, number: int, derivatives: Any, share: int) -> None:
-        block = self._blocks[number]
-        state = self._buffer[: block[-1].stop - block[0].start]
-        self._design.add_gradient(number, state, derivatives, share, self._n_threads)
-
 
 def bit_probabilities(order: BitOrder, log_odds: np.ndarray, transitions: np.ndarray) -> np.ndarray:
     """The marginal probability of bit 1 of each token in each column.
@@ -204,12 +183,21 @@ def bit_probabilities(order: BitOrder, log_odds: np.ndarray, transitions: np.nda
     """
     n_tokens, n_columns = log_odds.shape
     x = _padded(log_odds, log_odds.dtype)
-    values = Potentials.of(_padded(transitions, transitions.dtype), x.dtype).values
+    values = _potentials(_padded(transitions, transitions.dtype), x.dtype)
     code = np.zeros((1, x.shape[1]), dtype=x.dtype)
     y, weight = np.zeros(n_tokens, dtype=np.int32), np.ones(len(order.offsets) - 1)
     unused = np.empty((4, x.shape[1]))
     binary_labels.sum_bits(*order, y, weight, code, values, x, unused[0], unused[1:])
     return x[:, :n_columns]
+
+
+def _potentials(transitions: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return exp(score - largest score of the column), but no product of them underflows.
+
+    Transition scores are of shape (4, width).
+    """
+    values = np.exp(transitions.astype(float) - transitions.max(axis=0)).astype(dtype)
+    return np.maximum(values, 1e-30, dtype=dtype)
 
 
 def _padded(columns: np.ndarray, dtype: np.dtype) -> np.ndarray:

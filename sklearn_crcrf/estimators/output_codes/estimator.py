@@ -1,13 +1,12 @@
 """OutputCodeCRF: many labels, as the bits of a code."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -183,37 +182,24 @@ default="balanced"
             twin._train(corpus.longest_first(), progress)
         return self
 
-    def _make_code(self, corpus: Corpus) -> np.ndarray:
-        """The code of each label."""
+    def _train(self, corpus: Corpus, progress: FitProgress) -> None:
+        """Train the columns, and set the fitted attributes."""
+        BitOrder.of(corpus.structure)  # raises an error for other structures
         n_labels = len(self.classes_)
         if isinstance(self.code, str):
             weight = np.repeat(corpus.weight, np.diff(corpus.offsets))
             frequencies = np.bincount(corpus.y, weight, minlength=n_labels)
             rng = check_random_state(self.random_state)
-            code = CODES[self.code](frequencies, self.code_size, rng)
+            self.code_book_ = CODES[self.code](frequencies, self.code_size, rng)
         else:
-            code = given_code(self.code, n_labels)
-        check_rows_differ(code, self.classes_)
-        return code
-
-    def _train(self, corpus: Corpus, progress: FitProgress) -> None:
-        """Train the columns, and set the fitted attributes."""
-        BitOrder.of(corpus.structure)  # raises an error for other structures
-        self.code_book_ = self._make_code(corpus)
+            self.code_book_ = given_code(self.code, n_labels)
+        check_rows_differ(self.code_book_, self.classes_)
         columns = Columns(corpus, self.code_book_, self.sigma, effective_n_jobs(self.n_jobs))
-
-        def iterate(callback: Callable) -> OptimizeResult:
-            return column_lbfgs(
-                columns,
-                columns.start(),
-                max_iter=self.max_iter,
-                tol=self.tol,
-                callback=callback,
-            )
-
         train(
             self,
-            iterate,
+            lambda callback: column_lbfgs(
+                columns, columns.start(), max_iter=self.max_iter, tol=self.tol, callback=callback
+            ),
             lambda fitted, x: fitted._set_weights(x, columns, corpus.weight.sum()),
             progress=progress,
         )
@@ -226,8 +212,9 @@ default="balanced"
         x = x[:, :n_columns]
         self.column_coef_ = np.ascontiguousarray(x[:-4])
         self.column_transitions_ = x[-4:].astype(float)
-        weights = self.column_coef_, self.column_transitions_, self.code_book_
-        self.coef_, self.transitions_ = product_weights(*weights)
+        self.coef_, self.transitions_ = product_weights(
+            self.column_coef_, self.column_transitions_, self.code_book_
+        )
         self.begin_, self.end_ = np.zeros(n_labels), np.zeros(n_labels)
         self.edge_coef_ = np.zeros((0, n_labels, n_labels))
 

@@ -1,15 +1,14 @@
 """SeparateCRF: a classifier of nodes, times co-occurrence rates of linked labels to a power."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import has_fit_parameter
 
 from ...base.batch_values import token_marginals
 from ...base.batches import Batch
@@ -27,18 +26,12 @@ from ...structures.inference.base import IterationCount, warn_unless_converged
 from ...training import nested_fits
 from ...utils.linear_algebra import in_one_thread
 from ...utils.soundness import Array, Requirement, below, indices, labels
-from .held_out import HeldOut
+from .held_out import HeldOut, Nodes, Settings, log_probabilities
 from .rates import LinkRates, TypedLinks
 
 # What is tried: C of LogisticRegression, and exponents of the rates, from cautious to bold.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2)
-# By how many standard errors links, or their direction, must lower the loss to be used.
-LEAST_GAIN = 2.0
-# A probability of a node is at least this: a classifier that is sure may be wrong.
-FLOOR = 1e-10
-# With fewer pairs of known labels than this, for each pair of labels, rates are estimated again.
-FEW_PAIRS, N_ROUNDS = 10, 2
 
 
 @documented
@@ -189,13 +182,13 @@ class SeparateCRF(BaseSequenceClassifier):
             raise ValueError("y: no token has one label that is known, so nothing can be learned")
         self._count = IterationCount()
         links = self._links(sequences.X, self._structure(sequences.X))
-        held_out = HeldOut(self, attributes, ids, weights, links)
-        estimator, self.exponent_, self.symmetric_ = self._best_settings(held_out, links)
-        known = np.flatnonzero(ids >= 0)
-        self.estimator_ = self._trained(estimator, attributes, ids, weights, known)
-        state = self._log_probabilities(self.estimator_, attributes)
-        rates = self._estimated_rates(links, ids, state, self.exponent_, self.symmetric_)
-        self.rates_, self.edge_rates_ = rates
+        nodes = Nodes(attributes, ids, weights, len(self.classes_))
+        estimator, self.exponent_, self.symmetric_ = self._best_settings(nodes, links)
+        self.estimator_ = nodes.fitted(estimator, ids >= 0)
+        state = log_probabilities(self.estimator_, attributes, nodes.n_labels)
+        self.rates_, self.edge_rates_ = LinkRates.estimated(
+            links, ids, state, self.exponent_, self.symmetric_, self.sigma
+        )
         self.transitions_ = self.exponent_ * self.rates_
         self.n_inference_iter_ = self._count.n_iter
         del self._count
@@ -206,74 +199,17 @@ class SeparateCRF(BaseSequenceClassifier):
         encoder = self._edge_encoder
         return encoder.names if encoder.kind == "types" else encoder.names[:0]
 
-    def _best_settings(self, held_out: HeldOut, links: TypedLinks) -> tuple[Any, float, bool]:
-        """The classifier, the exponent and the symmetry with the least loss of held-out labels.
-
-        Links must lower the loss, and so must their direction, by more than chance would.
-        """
-        has_choice = not links.structure.is_directed and self.symmetric == "fit"
-        symmetric = has_choice or (not links.structure.is_directed and bool(self.symmetric))
+    def _best_settings(self, nodes: Nodes, links: TypedLinks) -> Settings:
+        """The classifier, the exponent and the symmetry with the least loss of held-out labels."""
         estimators: list[Any] = [self.estimator]
-        exponents: Sequence[float] = EXPONENTS if self.exponent == "fit" else (self.exponent,)
         if self.estimator is None:
             estimators = [LogisticRegression(C=c, max_iter=1000) for c in STRENGTHS]
-        if len(estimators) * len(exponents) * (1 + has_choice) == 1:
-            return estimators[0], float(exponents[0]), symmetric
-        if not held_out.can_be_tested:
-            return estimators[-1], float(exponents[0]), symmetric
-        states = [held_out.out_of_fold(each) for each in estimators]
-        losses = np.array([held_out.losses(state, exponents, symmetric) for state in states])
-        k, e = map(int, np.unravel_index(np.argmin(losses.sum(axis=2)), losses.shape[:2]))
-        least = losses[k, e]
-        if has_choice:
-            directed = held_out.losses(states[k], exponents, False)
-            best = int(np.argmin(directed.sum(axis=1)))
-            if _is_lower(directed[best], least):
-                symmetric, e, least = False, best, directed[best]
-        alone = int(np.argmin(losses[:, 0].sum(axis=1)))
-        if exponents[0] == 0.0 and not _is_lower(least, losses[alone, 0]):
-            k, e = alone, 0
-        return estimators[k], float(exponents[e]), symmetric
-
-    def _trained(
-        self, estimator: Any, attributes: Any, ids: np.ndarray, weights: np.ndarray, nodes: Any
-    ) -> Any:
-        """A clone of the classifier, fitted to some of the nodes."""
-        options = {}
-        if has_fit_parameter(estimator, "sample_weight") and np.ptp(weights[nodes]) > 0:
-            options["sample_weight"] = weights[nodes]
-        return clone(estimator).fit(attributes[nodes], ids[nodes], **options)
-
-    def _log_probabilities(self, estimator: Any, attributes: Any) -> np.ndarray:
-        """log p(label | attributes) of all nodes; labels unknown to the classifier are unlikely."""
-        scores = np.full((attributes.shape[0], len(self.classes_)), np.log(FLOOR))
-        if attributes.shape[0]:
-            found = np.maximum(estimator.predict_proba(attributes), FLOOR)
-            scores[:, estimator.classes_] = np.log(found)
-        return scores
-
-    def _estimated_rates(
-        self,
-        links: TypedLinks,
-        ids: np.ndarray,
-        state: np.ndarray,
-        exponent: float,
-        is_symmetric: bool,
-    ) -> LinkRates:
-        """Rates, counted where labels are known, and if these are few, expected."""
-        n, is_directed = len(self.classes_), links.structure.is_directed
-        given = np.where((ids < 0)[:, None], True, ids[:, None] == np.arange(n))
-        ends = links.beliefs_at_ends(np.where((ids < 0)[:, None], np.exp(state), given))
-        options = self.sigma, is_symmetric, is_directed
-        pairs = links.count_pairs(ids, n)
-        rates = LinkRates.of(pairs, ends, *options)
-        is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()
-        if not is_few or exponent == 0 or not links.structure.can("log_partition"):
-            return rates
-        for _ in range(N_ROUNDS):
-            scores = rates.scores(state, exponent, links.row()).allow(given)
-            rates = LinkRates.of(links.expected_pairs(scores), ends, *options)
-        return rates
+        exponents = EXPONENTS if self.exponent == "fit" else (self.exponent,)
+        symmetric = (True, False) if self.symmetric == "fit" else (bool(self.symmetric),)
+        if links.structure.is_directed:
+            symmetric = (False,)
+        held_out = HeldOut(nodes, links, self.sigma, self.n_folds, self.random_state)
+        return held_out.best(estimators, exponents, symmetric)
 
     def _structure(self, X: SequenceArray) -> Structure:
         if isinstance(X, GraphArray) and not X.is_forest:
@@ -297,7 +233,8 @@ class SeparateCRF(BaseSequenceClassifier):
         structure = self._structure(X)
         kind = self._links(X, structure).kind
         links = PreparedLinks.of(structure, np.empty((len(kind), 0), dtype=np.int32), kind)
-        return self._log_probabilities(self.estimator_, self._encoder.transform(_nodes(X))), links
+        attributes = self._encoder.transform(_nodes(X))
+        return log_probabilities(self.estimator_, attributes, len(self.classes_)), links
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         state, links = prepared
@@ -338,10 +275,3 @@ def _classifier_requirements(
         n_rows = 1 if n_known == 2 else n_known
         yield Array("coef_", estimator.coef_, (n_rows, n_attributes))
         yield Array("intercept_", estimator.intercept_, (n_rows,))
-
-
-def _is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
-    """Whether a sum of losses is below another one by more than chance would make it."""
-    gain = other - loss
-    gain = gain[(other != 0) | (loss != 0)]
-    return bool(gain.sum() > LEAST_GAIN * np.sqrt(len(gain)) * gain.std()) if len(gain) else False

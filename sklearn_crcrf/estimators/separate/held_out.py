@@ -1,13 +1,52 @@
 """Which settings are best on labels that were held out."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
-from ...structures import Scores
-from .rates import TypedLinks
+from .rates import LinkRates, TypedLinks, labels_left
+
+# A probability of a node is at least this: a classifier that is sure may be wrong.
+FLOOR = 1e-10
+# By how many standard errors links, or their direction, must lower the loss to be used.
+LEAST_GAIN = 2.0
+
+
+class Nodes(NamedTuple):
+    """Nodes, some of which have labels.
+
+    Parameters
+    ----------
+    attributes : CSR or ndarray of shape (n_tokens, n_attributes)
+    ids : ndarray of shape (n_tokens,)
+        Label ids, -1 for an unknown label.
+    weights : ndarray of shape (n_tokens,)
+    n_labels : int
+    """
+
+    attributes: Any
+    ids: np.ndarray
+    weights: np.ndarray
+    n_labels: int
+
+    def fitted(self, estimator: Any, chosen: np.ndarray) -> Any:
+        """Return a clone of a classifier, fitted to some of the nodes whose label is known."""
+        options, chosen = {}, np.flatnonzero(chosen & (self.ids >= 0))
+        if has_fit_parameter(estimator, "sample_weight") and np.ptp(self.weights[chosen]) > 0:
+            options["sample_weight"] = self.weights[chosen]
+        return clone(estimator).fit(self.attributes[chosen], self.ids[chosen], **options)
+
+
+class Settings(NamedTuple):
+    """A classifier of nodes, the exponent of rates, and whether rates have no direction."""
+
+    estimator: Any
+    exponent: float
+    is_symmetric: bool
 
 
 class HeldOut:
@@ -18,118 +57,125 @@ class HeldOut:
 
     Parameters
     ----------
-    model : SeparateCRF
-    attributes : CSR or ndarray of shape (n_tokens, n_attributes)
-    ids : ndarray of shape (n_tokens,)
-        Label ids, -1 for an unknown label.
-    weights : ndarray of shape (n_tokens,)
+    nodes : Nodes
     links : TypedLinks
+    sigma : float
+        Width of the priors of rates.
+    n_folds : int
+    random_state : int, RandomState or None
     """
 
     def __init__(
-        self,
-        model: Any,
-        attributes: Any,
-        ids: np.ndarray,
-        weights: np.ndarray,
-        links: TypedLinks,
+        self, nodes: Nodes, links: TypedLinks, sigma: float, n_folds: int, random_state: Any
     ):
-        self._model, self._attributes, self._ids = model, attributes, ids
-        self._weights, self._links = weights, links
-        self._is_partial = bool((ids < 0).any()) or links.structure.n_units < model.n_folds
-        self._fold = self._folds()
+        self._nodes, self._links, self._sigma, self._n_folds = nodes, links, sigma, n_folds
+        structure, rng = links.structure, check_random_state(random_state)
+        self._is_partial = bool((nodes.ids < 0).any()) or structure.n_units < n_folds
+        # The fold of each token with a known label, -1 for the others.
+        if self._is_partial:
+            self._fold = np.full(len(nodes.ids), -1)
+            known = np.flatnonzero(nodes.ids >= 0)
+            # Shuffled within each label, so that folds have about the same shares of labels.
+            order = np.argsort(nodes.ids[known] + rng.random(len(known)))
+            self._fold[known[order]] = np.arange(len(known)) % n_folds
+        else:
+            fold_of_unit = rng.permutation(structure.n_units) % n_folds
+            self._fold = np.repeat(fold_of_unit, np.diff(structure.offsets))
 
-    @property
-    def can_be_tested(self) -> bool:
-        """Whether every fold leaves at least two different labels to train on."""
-        left = [
-            len(np.unique(self._ids[(self._ids >= 0) & (self._fold != number)]))
-            for number in range(self._model.n_folds)
-        ]
-        return min(left) > 1
+    def best(
+        self, estimators: Sequence[Any], exponents: Sequence[float], symmetric: Sequence[bool]
+    ) -> Settings:
+        """Return the settings with the least loss of held-out labels.
 
-    def losses(
-        self, state: np.ndarray, exponents: Sequence[float], is_symmetric: bool
-    ) -> np.ndarray:
-        """The weighted Brier score of each held-out label with each exponent.
-
-        Unlike the number of right labels it changes smoothly, and unlike the likelihood it forgives
-        the overconfidence of propagation on graphs with cycles.
+        Links must lower the loss, and so must their direction, by more than chance would.
 
         Parameters
         ----------
-        state : ndarray of shape (n_tokens, n_labels)
-            As of :meth:`out_of_fold`.
+        estimators : sequence of classifiers
         exponents : sequence of float
-        is_symmetric : bool
-            Whether rates have no direction.
+            In increasing order.
+        symmetric : sequence of bool
+            Whether rates may have no direction; True first, if both.
+        """
+        if len(estimators) * len(exponents) * len(symmetric) == 1 or not self._can_be_tested():
+            return Settings(estimators[-1], float(exponents[0]), symmetric[0])
+        states = [self._out_of_fold(each) for each in estimators]
+        losses = np.array([self._losses(state, exponents, symmetric[0]) for state in states])
+        k, e = map(int, np.unravel_index(np.argmin(losses.sum(axis=2)), losses.shape[:2]))
+        least, is_symmetric = losses[k, e], symmetric[0]
+        if len(symmetric) > 1:
+            directed = self._losses(states[k], exponents, symmetric[1])
+            best = int(np.argmin(directed.sum(axis=1)))
+            if _is_lower(directed[best], least):
+                is_symmetric, e, least = symmetric[1], best, directed[best]
+        alone = int(np.argmin(losses[:, 0].sum(axis=1)))
+        if exponents[0] == 0.0 and not _is_lower(least, losses[alone, 0]):
+            k, e = alone, 0
+        return Settings(estimators[k], float(exponents[e]), is_symmetric)
+
+    def _can_be_tested(self) -> bool:
+        """Whether every fold leaves at least two different labels to train on."""
+        ids, folds = self._nodes.ids, range(self._n_folds)
+        return min(len(np.unique(ids[(ids >= 0) & (self._fold != k)])) for k in folds) > 1
+
+    def _out_of_fold(self, estimator: Any) -> np.ndarray:
+        """Log-probabilities of all nodes, of a known one by a classifier that has not seen it."""
+        nodes = self._nodes
+        state = np.zeros((len(nodes.ids), nodes.n_labels))
+        for number in np.unique(self._fold):
+            fitted, own = nodes.fitted(estimator, self._fold != number), self._fold == number
+            state[own] = log_probabilities(fitted, nodes.attributes[own], nodes.n_labels)
+        return state
+
+    def _losses(
+        self, state: np.ndarray, exponents: Sequence[float], is_symmetric: bool
+    ) -> np.ndarray:
+        """Return the weighted Brier score of each held-out label with each exponent.
+
+        Unlike the number of right labels it changes smoothly, and unlike the likelihood it forgives
+        the overconfidence of propagation on graphs with cycles.
 
         Returns
         -------
         ndarray of shape (n_exponents, n_tokens)
             Zero for tokens that are not held out.
         """
-        losses = np.zeros((len(exponents), len(state)))
-        for number in range(self._model.n_folds):
+        losses, (_, ids, weights, _) = np.zeros((len(exponents), len(state))), self._nodes
+        for number in range(self._n_folds):
             held_out = np.flatnonzero(self._fold == number)
-            if len(held_out):
-                trained = np.where(self._fold == number, -1, self._ids)
-                for k, exponent in enumerate(exponents):
-                    p = self._predicted(state, trained, exponent, is_symmetric)
-                    losses[k, held_out] = self._loss(p[held_out], held_out)
+            trained = np.where(self._fold == number, -1, ids)
+            for k, exponent in enumerate(exponents):
+                error = self._predicted(state, trained, exponent, is_symmetric)[held_out]
+                error[np.arange(len(held_out)), ids[held_out]] -= 1.0
+                losses[k, held_out] = weights[held_out] * (error**2).sum(axis=1)
         return losses
-
-    def _folds(self) -> np.ndarray:
-        """The fold of each token with a known label, -1 for the others."""
-        rng, n_folds = check_random_state(self._model.random_state), self._model.n_folds
-        if self._is_partial:
-            fold = np.full(len(self._ids), -1)
-            nodes = np.flatnonzero(self._ids >= 0)
-            # Shuffled within each label, so that folds have about the same shares of labels.
-            order = np.argsort(self._ids[nodes] + rng.random(len(nodes)))
-            fold[nodes[order]] = np.arange(len(nodes)) % n_folds
-            return fold
-        of_unit = rng.permutation(self._links.structure.n_units) % n_folds
-        return np.repeat(of_unit, np.diff(self._links.structure.offsets))
-
-    def out_of_fold(self, estimator: Any) -> np.ndarray:
-        """Log-probabilities of all nodes, of a known one by a classifier that has not seen it."""
-        state = np.zeros((len(self._ids), len(self._model.classes_)))
-        for number, nodes in self._parts():
-            trained = np.flatnonzero((self._ids >= 0) & (self._fold != number))
-            fitted = self._model._trained(
-                estimator, self._attributes, self._ids, self._weights, trained
-            )
-            state[nodes] = self._model._log_probabilities(fitted, self._attributes[nodes])
-        return state
-
-    def _parts(self) -> Iterator[tuple[int, np.ndarray]]:
-        """The nodes of each fold, and as fold -1 the nodes without a label."""
-        for number in range(-1, self._model.n_folds):
-            nodes = np.flatnonzero(self._fold == number)
-            if len(nodes):
-                yield number, nodes
 
     def _predicted(
         self, state: np.ndarray, trained: np.ndarray, exponent: float, is_symmetric: bool
     ) -> np.ndarray:
         """Probabilities of the labels of all nodes, if the labels of a fold are held out."""
-        links, n = self._links, state.shape[1]
-        rates = self._model._estimated_rates(links, trained, state, exponent, is_symmetric)
+        links, structure = self._links, self._links.structure
+        rates = LinkRates.estimated(links, trained, state, exponent, is_symmetric, self._sigma)
         scores = rates.scores(state, exponent, links.row())
         if self._is_partial:
-            known = (trained >= 0)[:, None]
-            scores = scores.allow(~known | (trained[:, None] == np.arange(n)))
-        return self._probabilities(scores)
+            scores = scores.allow(labels_left(trained, state.shape[1]))
+        if structure.can("log_partition"):
+            return structure.marginals(scores)[1]
+        return np.eye(state.shape[1])[structure.maximum(scores)[1]]
 
-    def _loss(self, p: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-        """The weighted squared error of the probabilities of each held-out node."""
-        error = p.copy()
-        error[np.arange(len(held_out)), self._ids[held_out]] -= 1.0
-        return self._weights[held_out] * (error**2).sum(axis=1)
 
-    def _probabilities(self, scores: Scores) -> np.ndarray:
-        """Marginals; if inference only finds the best labelling, 1 for its labels."""
-        if self._links.structure.can("log_partition"):
-            return self._links.structure.marginals(scores)[1]
-        return np.eye(scores.state.shape[1])[self._links.structure.maximum(scores)[1]]
+def log_probabilities(estimator: Any, attributes: Any, n_labels: int) -> np.ndarray:
+    """Return log p(label | attributes) of nodes; labels unknown to the classifier are unlikely."""
+    scores = np.full((attributes.shape[0], n_labels), np.log(FLOOR))
+    if attributes.shape[0]:
+        scores[:, estimator.classes_] = np.log(
+            np.maximum(estimator.predict_proba(attributes), FLOOR)
+        )
+    return scores
+
+
+def _is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
+    """Whether a sum of losses is below another one by more than chance would make it."""
+    gain = other - loss
+    gain = gain[(other != 0) | (loss != 0)]
+    return bool(gain.sum() > LEAST_GAIN * np.sqrt(len(gain)) * gain.std()) if len(gain) else False

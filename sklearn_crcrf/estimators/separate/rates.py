@@ -14,6 +14,8 @@ TOLERANCE, MAX_ROUNDS = 1e-10, 1000
 SMALL = 1e-3
 # Common rates count as much as this number of links of each type, or with a direction.
 STRENGTH = 10.0
+# With fewer pairs of known labels than this, for each pair of labels, rates are estimated again.
+FEW_PAIRS, N_ROUNDS = 10, 2
 # Keeps unsmoothed rates above zero.
 TINY = np.finfo(float).tiny
 
@@ -142,6 +144,42 @@ class LinkRates(NamedTuple):
         ]
         return cls(common, np.array(typed).reshape(-1, *common.shape))
 
+    @classmethod
+    def estimated(
+        cls,
+        links: TypedLinks,
+        ids: np.ndarray,
+        state: np.ndarray,
+        exponent: float,
+        is_symmetric: bool,
+        sigma: float,
+    ) -> "LinkRates":
+        """Rates, counted where labels are known, and if these are few, expected.
+
+        Parameters
+        ----------
+        links : TypedLinks
+        ids : ndarray of shape (n_tokens,)
+            Label ids, -1 for an unknown label.
+        state : ndarray of shape (n_tokens, n_labels)
+            Log-probabilities of the labels by the attributes.
+        exponent : float
+        is_symmetric, sigma : as in :meth:`of`
+        """
+        n, structure = state.shape[1], links.structure
+        given = labels_left(ids, n)
+        ends = links.beliefs_at_ends(np.where((ids < 0)[:, None], np.exp(state), given))
+        pairs = links.count_pairs(ids, n)
+        rates = cls.of(pairs, ends, sigma, is_symmetric, structure.is_directed)
+        is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()
+        if not is_few or exponent == 0 or not structure.can("log_partition"):
+            return rates
+        for _ in range(N_ROUNDS):
+            scores = rates.scores(state, exponent, links.row()).allow(given)
+            pairs = links.expected_pairs(scores)
+            rates = cls.of(pairs, ends, sigma, is_symmetric, structure.is_directed)
+        return rates
+
     def scores(self, state: np.ndarray, exponent: float, row: np.ndarray) -> Scores:
         """Scores with the rates to a power.
 
@@ -165,6 +203,11 @@ class LinkRates(NamedTuple):
             tables.transpose(0, 2, 1).reshape(-1),
         )
         return scores._replace(transition=tables.min(axis=0), token_transitions=transitions)
+
+
+def labels_left(ids: np.ndarray, n_labels: int) -> np.ndarray:
+    """Return which labels each token may have, (n_tokens, n_labels): all if none is known."""
+    return (ids < 0)[:, None] | (ids[:, None] == np.arange(n_labels))
 
 
 def log_rates(

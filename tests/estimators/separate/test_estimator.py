@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import GraphArray, SeparateCRF
 from sklearn_crcrf.estimators.separate import estimator as module
+from sklearn_crcrf.estimators.separate.held_out import log_probabilities
 from sklearn_crcrf.estimators.separate.rates import LinkRates, TypedLinks
 from sklearn_crcrf.structures import Chain, Graph, Scores, structure_of
 from sklearn_crcrf.structures.inference import Loopy
@@ -177,7 +178,7 @@ def test_probabilities_of_typed_graphs_against_enumeration(symmetric):
     found = crf.predict_proba(X)
     for s in range(5):
         sample = X[s : s + 1]
-        state = crf._log_probabilities(crf.estimator_, sample.data)
+        state = log_probabilities(crf.estimator_, sample.data, 3)
         labellings = np.array(list(product(range(3), repeat=6)))
         values = state[np.arange(6), labellings].sum(axis=1)
         for (a, b), kind in zip(sample.edges, sample.edge_data, strict=True):
