@@ -1,21 +1,14 @@
 """The sequence classifier inside other estimators."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from sklearn.pipeline import Pipeline
 
 from .classifier import BaseSequenceClassifier
 
 
-class Unwrapped(NamedTuple):
-    """A sequence classifier, and X after the steps before it."""
-
-    classifier: BaseSequenceClassifier
-    X: Any
-
-
-def unwrap(estimator: Any, X: Any = None) -> Unwrapped:
+def unwrap(estimator: Any, X: Any = None) -> tuple[BaseSequenceClassifier, Any]:
     """The fitted sequence classifier inside searches, pipelines and wrappers.
 
     Parameters
@@ -26,7 +19,8 @@ def unwrap(estimator: Any, X: Any = None) -> Unwrapped:
 
     Returns
     -------
-    Unwrapped
+    classifier : BaseSequenceClassifier
+    X : X after the steps before it
 
     Raises
     ------
@@ -38,9 +32,9 @@ def unwrap(estimator: Any, X: Any = None) -> Unwrapped:
         for transformer in transformers:
             X = transformer.transform(X)
     if isinstance(last, BaseSequenceClassifier):
-        return Unwrapped(last, X)
+        return last, X
     if hasattr(last, "crf_"):  # a CRFsuiteCRF
-        return Unwrapped(last.crf_, X if X is None else last._rows(X))
+        return last.crf_, X if X is None else last._rows(X)
     raise ValueError(
         "estimator must be a fitted sequence classifier of sklearn_crcrf, or a pipeline or a "
         f"search that ends in one, but is {estimator!r}"

@@ -20,7 +20,7 @@ def classifier_with(estimator: Any, *attributes: str) -> Any:
     ValueError
         If it lacks one of the attributes.
     """
-    classifier = unwrap(estimator).classifier
+    classifier, _ = unwrap(estimator)
     check_fitted(classifier)
     missing = [name for name in attributes if not hasattr(classifier, name)]
     if missing:

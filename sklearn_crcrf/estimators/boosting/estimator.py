@@ -28,8 +28,7 @@ from ...training.loop import CallbackSupportMixin, FitProgress, train
 from ...training.validation import hold_out_of
 from ...utils.replaced_parts import check_parts
 from ...utils.soundness import Array, Requirement, below, labels
-from .booster import Booster, tree_scores
-from .residuals import TrainingData, log_frequencies
+from .booster import Booster, TrainingData, log_frequencies, tree_scores
 from .rows import as_rows, check_no_edge_data, some_tokens
 from .trees import tree_requirements
 

@@ -42,16 +42,14 @@ NOT_NEGATIVE = [Interval(Real, 0, None, closed="left"), None]
 POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
 SWITCHES = "all_possible_states", "all_possible_transitions", "error_sensitive", "averaging"
 
+CALIBRATION = [
+    f"calibration_{what}" for what in ("eta", "rate", "samples", "candidates", "max_trials")
+]
 MEANINGLESS = {
     "num_memories": "the number of kept steps is fixed",
     "epsilon": "training ends by delta and period, or after an epoch without errors",
-    "linesearch": "there is one line search",
-    "max_linesearch": "there is one line search",
-    "calibration_eta": "the first step size is found without it",
-    "calibration_rate": "the first step size is found without it",
-    "calibration_samples": "the first step size is found without it",
-    "calibration_candidates": "the first step size is found without it",
-    "calibration_max_trials": "the first step size is found without it",
+    **dict.fromkeys(["linesearch", "max_linesearch"], "there is one line search"),
+    **dict.fromkeys(CALIBRATION, "the first step size is found without it"),
     "keep_tempfiles": "there are no temporary files",
     "trainer_cls": "there is one trainer",
 }

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...data.ragged import object_array
-from ...structures import Chain, Scores
+from ...structures import Scores, Structure
 
 
 class LabelLists(list):
@@ -107,12 +106,13 @@ class CRFsuiteTagger:
             raise ValueError(
                 f"yseq must be {rows.data.shape[0]} labels out of {[*number]}, got {yseq!r}"
             )
-        states = sp.csr_array(rows.data) @ crf.coef_
-        states = states.toarray() if sp.issparse(states) else states
-        chain, scores = Chain(rows.offsets), Scores.of(states, crf.transitions_)
         path = np.array([number[label] for label in yseq], dtype=np.int32)
-        value, log_z = chain.score(scores, path)[0], chain.log_partition(scores)[0]
-        return float(np.exp(value - log_z)[0])
+
+        def log_probability(structure: Structure, scores: Scores, first: int) -> np.ndarray:
+            return structure.score(scores, path)[0] - structure.log_partition(scores)[0]
+
+        (found,), _ = crf._map(rows, log_probability)
+        return float(np.exp(found)[0])
 
     def info(self) -> SimpleNamespace:
         """Labels and attributes with their numbers, and weights, as ``pycrfsuite`` has them."""

@@ -11,11 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.docstrings import documented
-from ...labels.constraints.constraints import forbidden_scores
-from ...linear.classifier import LinearChainClassifier
 from ...linear.examples import Coefficients, Examples
-from ...training.loop import CallbackSupportMixin, FitProgress, train
+from ...training.loop import FitProgress, train
 from ...utils.linear_algebra import in_one_thread
+from ..perceptron.online import ExamplesClassifier
 from .active_paths import frank_wolfe, minimal_optimisation
 from .exponentiated_gradient import ExponentiatedGradient
 from .problem import MarginProblem, Solver, minimise
@@ -32,7 +31,7 @@ SOLVERS: dict[str, Callable[[MarginProblem], Solver]] = {
 
 @documented
 @dataclass(eq=False, repr=False)
-class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
+class MaxMarginCRF(ExamplesClassifier):
     r"""Max-margin Markov network: a linear chain whose gold paths are best by a margin [1]_.
 
     The score of a labelling is linear in the weights, as in a :class:`CRF`. The gold path of each
@@ -155,12 +154,6 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        # Without boundaries there is no intercept, and rows of zeros carry no information.
-        tags.classifier_tags.poor_score = not self.boundaries
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MaxMarginCRF":
         """Train on labelled sequences.
@@ -186,10 +179,7 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         """
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         with self._replaced_by(self._unfitted()) as twin:
-            corpus = twin._read(X, y, sample_weight)
-            forbidden = forbidden_scores(twin._constraints, len(twin.classes_))
-            edges, only_edges = twin._encoder.edge_attributes, twin._encoder.only_edges
-            examples = Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
+            examples = twin._examples(twin._read(X, y, sample_weight))
             twin._train(examples, progress)
         return self
 
@@ -218,7 +208,6 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         train(self, iterate, lambda fitted, x: fitted._set_weights(x, duals), progress=progress)
 
     def _set_weights(self, x: Coefficients, duals: list[float]) -> None:
-        weights = x.weights(self.boundaries)
-        self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
+        self._set_coefficients(x)
         self.dual_curve_ = duals[: self.n_iter_]
         self.duality_gap_ = self.loss_curve_[-1] - self.dual_curve_[-1]

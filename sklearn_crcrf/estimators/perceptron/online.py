@@ -18,7 +18,7 @@ from ...base.weights import Weights
 from ...labels.constraints.constraints import forbidden_scores
 from ...linear.classifier import LinearChainClassifier
 from ...linear.corpus import Corpus
-from ...linear.examples import Examples, find
+from ...linear.examples import Coefficients, Examples, find
 from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...training.loop import CallbackSupportMixin, FitProgress, train
@@ -50,8 +50,32 @@ class OnlineParameters:
     verbose: int = 0
 
 
+class ExamplesClassifier(CallbackSupportMixin, LinearChainClassifier):
+    """Base of the linear chains that are trained on Examples.
+
+    A subclass has the parameter ``boundaries``.
+    """
+
+    boundaries: bool
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Without boundaries there is no intercept, and rows of zeros carry no information.
+        tags.classifier_tags.poor_score = not self.boundaries
+        return tags
+
+    def _examples(self, corpus: Corpus) -> Examples:
+        forbidden = forbidden_scores(self._constraints, len(self.classes_))
+        edges, only_edges = self._encoder.edge_attributes, self._encoder.only_edges
+        return Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
+
+    def _set_coefficients(self, coefficients: Coefficients) -> None:
+        weights = coefficients.weights(self.boundaries)
+        self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
+
+
 @documented
-class OnlineClassifier(OnlineParameters, CallbackSupportMixin, LinearChainClassifier):
+class OnlineClassifier(OnlineParameters, ExamplesClassifier):
     """Base of the linear chains that are trained by one sequence after another.
 
     A subclass has the parameter ``max_iter``, and makes its learner in :meth:`_learner`.
@@ -62,12 +86,6 @@ class OnlineClassifier(OnlineParameters, CallbackSupportMixin, LinearChainClassi
     @abstractmethod
     def _learner(self, start: Learned) -> LastWeights:
         """Make what learns from the sequences."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        # Without boundaries there is no intercept, and rows of zeros carry no information.
-        tags.classifier_tags.poor_score = not self.boundaries
-        return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -171,11 +189,6 @@ class OnlineClassifier(OnlineParameters, CallbackSupportMixin, LinearChainClassi
             start = Learned.start(examples.zeros(), known, self)
             self._train(lambda learner: examples.learn(learner, rng), start, None, progress)
 
-    def _examples(self, corpus: Corpus) -> Examples:
-        forbidden = forbidden_scores(self._constraints, len(self.classes_))
-        edges, only_edges = self._encoder.edge_attributes, self._encoder.only_edges
-        return Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
-
     def _train(
         self,
         learn: Callable[[LastWeights], float],
@@ -235,10 +248,9 @@ class OnlineClassifier(OnlineParameters, CallbackSupportMixin, LinearChainClassi
 
     def _set_weights(self, learner: LastWeights) -> None:
         """Set what a learner has learned."""
-        learned = learner.learned()
-        weights, last = (part.weights(self.boundaries) for part in learned[:2])
-        self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
-        self._last, self._n_seen, self._history = last, learned.n_seen, learned.history
+        weights, last, self._n_seen, self._history = learner.learned()
+        self._set_coefficients(weights)
+        self._last = last.weights(self.boundaries)
 
 
 def _error(examples: Examples, found: np.ndarray, sequences: np.ndarray) -> float:
