@@ -26,7 +26,6 @@ __all__ = [
     "call",
     "compute",
     "current_client",
-    "partition",
     "persist",
     "persist_evenly",
     "task",
@@ -98,11 +97,6 @@ def task(function: Callable, *args: Any) -> Any:
     call = require_dask("dask").delayed(_run)
     key = f"{function.__name__.strip('_')}-{uuid4()}"
     return call(__version__, function, *args, dask_key_name=key)
-
-
-def partition(part: Any, function: Callable, first: Any, *args: Any) -> Any:
-    """What a worker does with a partition of a bag: ``function(first, part, *args)``."""
-    return function(first, part, *args)
 
 
 def tree(merge: Callable, leaves: Sequence[Any]) -> Any:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods
 
 from ..counts import Counts, Table
 from ..utils.replaced_parts import check_fitted
-from .computing import current_client, partition, task
+from .computing import current_client, task
 from .metrics import token_accuracy
 from .packages import require_dask
 from .parts import concrete, is_distributed, same_parts
@@ -180,8 +180,8 @@ class DaskEstimator:
         model = task(pickle.loads, pickle.dumps(_without_counts(self.to_local()), protocol=5))
         parts = same_parts(X=X, **others)
         if isinstance(X, require_dask("dask.bag").Bag):
-            return X.map_partitions(partition, function, model, *others.values(), *args)
-        return [task(function, model, *part, *args) for part in parts]
+            return X.map_partitions(function, model, *others.values(), *args)
+        return [task(function, part, model, *rest, *args) for part, *rest in parts]
 
 
 def _without_counts(model: Any) -> Any:
@@ -193,11 +193,11 @@ def _without_counts(model: Any) -> Any:
     return model
 
 
-def _predict(model: Any, X: Any, allowed: Any, subject_to: Any) -> Any:
+def _predict(X: Any, model: Any, allowed: Any, subject_to: Any) -> Any:
     labels = model.predict(concrete(X), concrete(allowed), subject_to)
     is_nested = isinstance(labels, np.ndarray) and labels.dtype == np.dtype(object)
     return labels.tolist() if is_nested else labels
 
 
-def _predict_proba(model: Any, X: Any) -> Any:
+def _predict_proba(X: Any, model: Any) -> Any:
     return model.predict_proba(concrete(X))

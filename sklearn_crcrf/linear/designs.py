@@ -5,7 +5,7 @@ the transposed attributes of each block of tokens are stored, so that threads ca
 a block: each thread makes the sums over tokens for some of the attributes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ __all__ = [
     "FactoredDesign",
     "ObservedDesign",
     "SparseDesign",
-    "design_of",
     "observed_pairs",
     "sparse_design",
 ]
@@ -37,60 +36,6 @@ __all__ = [
 FEW_LABELS = 2
 
 Slices = Sequence[tuple[int, int]]
-
-
-class SingleWeights:
-    """The entries of X with single weights, each listed once for every weight of its attribute.
-
-    Parameters
-    ----------
-    X : CSR of shape (n_tokens, n_attributes)
-    pairs : CSR of shape (n_attributes, n_labels)
-        Its entries are the pairs that have a weight.
-    is_single : bool ndarray of shape (n_attributes,)
-        Which attributes have single weights.
-    """
-
-    def __init__(self, X: sp.csr_array, pairs: sp.csr_array, is_single: np.ndarray):
-        self._n_weights, n_labels = pairs.nnz, pairs.shape[1]
-        where = *csr_arrays(pairs)[:2], is_single.view(np.uint8), n_labels
-        self._entries = find_single_weights(*csr_arrays(X), *where)
-        self._shares = [self._entries]
-
-    def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
-        add_weights_to_scores(*self._entries, weights, scores, start, stop)
-
-    def add_to_weights(
-        self, scores: np.ndarray, weights: np.ndarray, start: int, stop: int
-    ) -> None:
-        add_scores_to_weights(*self._entries, scores, weights, start, stop)
-
-    def add_gradient(
-        self,
-        scores: np.ndarray,
-        out: np.ndarray,
-        start: int,
-        stop: int,
-        share: int,
-        n_shares: int,
-    ) -> None:
-        if n_shares != len(self._shares):
-            # Threads may do this at the same time: they all get the same result.
-            self._shares = self._split(n_shares)
-        add_scores_to_weights(*self._shares[share], scores, out, start, stop)
-
-    def _split(self, n_shares: int) -> list[tuple]:
-        """Shares of about equal numbers of entries; no two shares have a weight in common."""
-        indptr, place, weight, value = self._entries
-        n_before = np.cumsum(np.bincount(weight, minlength=self._n_weights))
-        cuts = np.searchsorted(n_before, len(weight) * np.arange(1, n_shares) // n_shares)
-        share_of = np.searchsorted(cuts, weight, "right")
-        shares = []
-        for share in range(n_shares):
-            mine = share_of == share
-            starts = np.append(0, np.cumsum(mine))[indptr]
-            shares.append((starts, place[mine], weight[mine], value[mine]))
-        return shares
 
 
 def observed_pairs(X: sp.csr_array, y: np.ndarray, n_labels: int) -> sp.csr_array:
@@ -282,7 +227,12 @@ class ObservedDesign:
         rank = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
         rows = sp.csr_array(some_entries(*csr_arrays(X), rank), (X.shape[0], is_row.sum()))
         self._rows = sparse_design(rows, n_labels, blocks)
-        self._single, self._blocks = SingleWeights(X, pairs, ~is_row), blocks
+        self._blocks = blocks
+        # The entries of X with single weights, each listed once for every weight of its attribute.
+        is_single = (~is_row).view(np.uint8)
+        where = *csr_arrays(pairs)[:2], is_single, n_labels
+        self._entries = find_single_weights(*csr_arrays(X), *where)
+        self._shares = [self._entries]
         # Which of the weights are in rows, and their places in the flattened rows.
         in_row = np.repeat(is_row, n_pairs)
         row = np.repeat(rank, n_pairs)[in_row]
@@ -310,7 +260,7 @@ class ObservedDesign:
         """As :meth:`SparseDesign.scores`."""
         rows, flat = weights
         scores = self._rows.scores(rows, start, stop)
-        self._single.add_scores(flat, scores, start, stop)
+        add_weights_to_scores(*self._entries, flat, scores, start, stop)
         return scores
 
     def add_gradient(
@@ -319,12 +269,27 @@ class ObservedDesign:
         """As :meth:`SparseDesign.add_gradient`."""
         rows, flat = out
         self._rows.add_gradient(block, scores, rows, share, n_shares)
-        self._single.add_gradient(scores, flat, *self._blocks[block], share, n_shares)
+        if n_shares != len(self._shares):
+            # Threads may do this at the same time: they all get the same result.
+            self._shares = self._split(n_shares)
+        add_scores_to_weights(*self._shares[share], scores, flat, *self._blocks[block])
+
+    def _split(self, n_shares: int) -> list[tuple]:
+        """Make shares of about equal numbers of entries; no two have a weight in common."""
+        indptr, place, weight, value = self._entries
+        n_before = np.cumsum(np.bincount(weight, minlength=self.n_weights))
+        cuts = np.searchsorted(n_before, len(weight) * np.arange(1, n_shares) // n_shares)
+        share_of = np.searchsorted(cuts, weight, "right")
+        shares = []
+        for share in range(n_shares):
+            mine = share_of == share
+            starts = np.append(0, np.cumsum(mine))[indptr]
+            shares.append((starts, place[mine], weight[mine], value[mine]))
+        return shares
 
     def add_to_weights(self, scores: np.ndarray, weights: Any, start: int, stop: int) -> None:
         """As :meth:`SparseDesign.add_to_weights`; no attribute may have a row of weights."""
-        _, flat = weights
-        self._single.add_to_weights(scores, flat, start, stop)
+        add_scores_to_weights(*self._entries, scores, weights[1], start, stop)
 
 
 class DenseDesign:
@@ -360,30 +325,3 @@ class DenseDesign:
     ) -> None:
         """As :meth:`SparseDesign.add_to_weights`."""
         weights += self._X[start:stop].T @ scores
-
-
-def design_of(
-    X: sp.csr_array | np.ndarray,
-    pairs: sp.csr_array | None,
-    n_labels: int,
-    blocks: Slices,
-    sparse: Callable[..., Any] = sparse_design,
-    **options: Any,
-) -> Any:
-    """The design of attributes of any kind.
-
-    Parameters
-    ----------
-    X : CSR or ndarray of shape (n_tokens, n_attributes)
-    pairs : CSR of shape (n_attributes, n_labels) or None
-        The pairs of attribute and label that have a weight; None for all.
-    n_labels : int
-    blocks : sequence of (start, stop)
-    sparse : callable
-        Makes the design of sparse attributes without ``pairs``.
-    **options
-        For :class:`ObservedDesign`.
-    """
-    if pairs is not None:
-        return ObservedDesign(sp.csr_array(X), pairs, blocks, **options)
-    return sparse(X, n_labels, blocks) if sp.issparse(X) else DenseDesign(X, n_labels, blocks)

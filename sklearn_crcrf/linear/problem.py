@@ -11,7 +11,7 @@ from ..base.weights import Weights
 from ..criteria import Criterion
 from .batches import BatchObjective
 from .corpus import Corpus, edge_columns, without_columns
-from .designs import SparseDesign, design_of
+from .designs import FEW_LABELS, DenseDesign, ObservedDesign, SparseDesign, sparse_design
 from .duplicate_columns import DuplicateColumns, find_duplicates
 from .objective import Objective, OwnColumns, Shard, here
 from .terms import Term, Terms, shared_terms
@@ -148,13 +148,16 @@ class Problem(NamedTuple):
         in_batches : bool, default=False
             Whether the shard is for stochastic descent.
         """
-        X, n_labels = without_columns(self.corpus.X, self.only_edges), self.n_labels
-        if in_batches:
-            design = design_of(X, self.pairs, n_labels, [], SparseDesign, most_single=n_labels)
+        X, n = without_columns(self.corpus.X, self.only_edges), self.n_labels
+        blocks = [] if in_batches else self.corpus.chunks(n)
+        slices = [(block[0].start, block[-1].stop) for block in blocks]
+        if self.pairs is not None:
+            most_single = n if in_batches else FEW_LABELS
+            design: Any = ObservedDesign(sp.csr_array(X), self.pairs, slices, most_single)
+        elif not sp.issparse(X):
+            design = DenseDesign(X, n, slices)
         else:
-            blocks = self.corpus.chunks(n_labels)
-            slices = [(block[0].start, block[-1].stop) for block in blocks]
-            design = design_of(X, self.pairs, n_labels, slices)
+            design = (SparseDesign if in_batches else sparse_design)(X, n, slices)
         return Shard(design, self.terms(), self.corpus, self.criterion, columns)
 
     def objective(self, shard: Shard | None = None) -> Objective:

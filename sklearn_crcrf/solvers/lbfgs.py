@@ -1,14 +1,22 @@
-"""Limited-memory BFGS."""
+"""Limited-memory BFGS, and the loop of quasi-Newton methods: direction, line search, history."""
 
 from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ._descent import descend
-from ._progress import Objective, Progress, as_weights
+from ._history import History
+from ._progress import LIMIT, SMALLER, Objective, Progress, as_weights, negligible
 
-__all__ = ["lbfgs"]
+__all__ = ["backtrack", "descend", "lbfgs"]
+
+NOT_LOWER = "the line search found no lower point"
+
+# The fraction of the expected decrease that a step must reach.
+SUFFICIENT = 1e-4
+MAX_TRIALS = 20
+# Maximum number of turns of the direction at a kink, and the factor by which each must shorten it.
+MAX_TURNS, SHORTER = 50, 0.999
 
 
 def lbfgs(
@@ -68,3 +76,119 @@ def lbfgs(
     """
     progress = Progress(fun, max_iter, tol, callback)
     return descend(progress, as_weights(x0, overwrite_x0), memory, n_threads)
+
+
+def descend(
+    progress: Progress,
+    x: np.ndarray,
+    memory: int | None,
+    n_threads: int,
+    steepest_of: Callable[[np.ndarray, np.ndarray], np.ndarray] = lambda x, gradient: gradient,
+    project: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = None,
+) -> OptimizeResult:
+    """Minimise by quasi-Newton steps.
+
+    If not even the negative gradient leads down, x lies at a kink. Then the gradient on the other
+    side of the kink is used too: minus the shortest convex combination of both gradients leads
+    down on both sides, and is zero at the minimum (Wolfe 1975).
+
+    Parameters
+    ----------
+    progress : Progress
+    x : ndarray of shape (n_weights,)
+        The initial point; is overwritten.
+    memory, n_threads : as in History
+    steepest_of : callable, optional
+        Returns the pseudo-gradient at x, given x and the gradient; by default the gradient.
+    project : callable, optional
+        Takes x, the (pseudo-)gradient at x, and a new point; moves the new point into the permitted
+        region, and returns the change of the objective that is expected there.
+
+    Returns
+    -------
+    OptimizeResult
+    """
+    x_new = np.empty_like(x)
+    loss, gradient = progress.evaluate(x)
+    history = History(x, memory, n_threads)
+    history.keep(x, x, gradient, steepest_of(x, gradient))
+    progress.start(x, loss, history.steepest)
+    if not np.isfinite(float(history.steepest @ history.steepest)):
+        raise ValueError(f"the squares of the derivatives at x0 are not finite; {SMALLER}")
+    turns = 0
+    while not progress.message:
+
+        def place(step: float, x=x, x_new=x_new) -> float:
+            expected = history.move(x, step, x_new)
+            return expected if project is None else project(x, history.steepest, x_new)
+
+        expected = place(1.0)
+        found = backtrack(progress, place, expected, loss, x_new)
+        if found is not None:
+            loss, gradient = found
+            history.keep(x, x_new, gradient, steepest_of(x_new, gradient))
+            x, x_new = x_new, x
+            progress.advance(x, loss, history.steepest)
+            turns = 0
+        elif negligible(-expected, loss, x.dtype):
+            progress.stop(True, LIMIT)
+        elif len(history):
+            history.clear()
+        elif turns < MAX_TURNS:
+            here, (other, gradient) = history.steepest.copy(), progress.evaluate(x_new)
+            there = steepest_of(x_new, gradient)
+            # By how much the plane at the new point lies below the objective at x.
+            error = loss - other - float(there @ (x - x_new))
+            _turn(progress, history, x, loss, here, there, error)
+            turns += 1
+        else:
+            progress.stop(False, NOT_LOWER)
+    return progress.result(x, loss, history.steepest)
+
+
+def _turn(
+    progress: Progress,
+    history: History,
+    x: np.ndarray,
+    loss: float,
+    here: np.ndarray,
+    there: np.ndarray,
+    error: float,
+) -> None:
+    """Continue from x with the shortest convex combination of two (pseudo-)gradients, or stop."""
+    change = here - there
+    square = float(change @ change)
+    share = np.clip(float(here @ change) / square, 0.0, 1.0) if square > 0 else 0.0
+    shortest = here - x.dtype.type(share) * change
+    length = float(np.linalg.norm(shortest))
+    if not length < SHORTER * np.linalg.norm(here):
+        progress.stop(False, NOT_LOWER)
+    elif length <= progress.tol * abs(loss):
+        is_near = error <= progress.tol * abs(loss)
+        progress.stop(is_near, "no direction leads down by more than tol" if is_near else NOT_LOWER)
+    else:
+        history.keep(x, x, history.gradient, shortest)
+
+
+def backtrack(
+    progress: Progress,
+    place: Callable[[float], float],
+    expected: float,
+    loss: float,
+    x_new: np.ndarray,
+) -> tuple[float, np.ndarray] | None:
+    """The objective and its gradient at the first x_new that is low enough (Armijo 1966).
+
+    Each shorter step goes to the minimum of the parabola through the known values.
+    """
+    step = 1.0
+    for _ in range(MAX_TRIALS):
+        if not expected < 0.0:
+            return None
+        trial, gradient = progress.evaluate(x_new)
+        if trial <= loss + SUFFICIENT * expected:
+            return trial, gradient
+        shorter = expected / (2.0 * (loss + expected - trial)) if np.isfinite(trial) else 0.1
+        step *= min(max(shorter, 0.1), 0.5)
+        expected = place(step)
+    return None

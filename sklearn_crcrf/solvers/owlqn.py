@@ -8,8 +8,8 @@ from scipy.optimize import OptimizeResult
 from sklearn.utils import check_array
 
 from .._kernels.sparse.weights import l1_norm, project, pseudo_gradient
-from ._descent import descend
 from ._progress import Objective, Progress, as_weights
+from .lbfgs import descend
 
 __all__ = ["owlqn"]
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ._descent import backtrack
 from ._progress import LIMIT, Objective, Progress, as_weights, negligible
+from .lbfgs import backtrack
 
 __all__ = ["quickprop"]
 

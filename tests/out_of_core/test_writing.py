@@ -11,7 +11,7 @@ import pytest
 from sklearn_crcrf import TokenFeatures
 from sklearn_crcrf.out_of_core import CorpusFolder, write_corpus, writing
 from sklearn_crcrf.out_of_core.corpus_folder import LABELS, TOKENS
-from sklearn_crcrf.out_of_core.text import pieces_of
+from sklearn_crcrf.out_of_core.writing import pieces_of
 
 TEXT = "Zürich NNP\nis V\n\n\nW\u00a0x V\n\nend NN\n"
 X = [["Zürich", "is"], ["W\u00a0x"], ["end"]]

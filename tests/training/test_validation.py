@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_crcrf.linear.corpus import Corpus
 from sklearn_crcrf.structures import Chain
-from sklearn_crcrf.training.validation import hold_out, hold_out_of
+from sklearn_crcrf.training.loop import hold_out, hold_out_of
 
 
 @pytest.mark.parametrize(("fraction", "n_held_out"), [(0.01, 1), (0.25, 2), (0.5, 4), (0.9, 7)])

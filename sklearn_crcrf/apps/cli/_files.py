@@ -107,7 +107,7 @@ def texts_of(
     read : callable
         Reads a source; the lines in its errors become lines of the file.
     """
-    from ...out_of_core.text import pieces_of
+    from ...out_of_core.writing import pieces_of
 
     reading = reading_of(options)
     for piece in pieces_of(file, LINES, options.encoding, reading):

@@ -24,8 +24,7 @@ from ...labels.constraints.constraints import as_constraints, forbidden_scores
 from ...labels.partial import encode_partial_labels
 from ...linear.corpus import Corpus, check_possible
 from ...structures import Scores, Structure, structure_of
-from ...training.loop import CallbackSupportMixin, FitProgress, train
-from ...training.validation import hold_out_of
+from ...training.loop import CallbackSupportMixin, FitProgress, hold_out_of, train
 from ...utils.replaced_parts import check_parts
 from ...utils.soundness import Array, Requirement, below, labels
 from .booster import Booster, TrainingData, log_frequencies, tree_scores

@@ -25,8 +25,7 @@ from ...linear.terms import numbered
 from ...out_of_core import CorpusFolder
 from ...out_of_core.corpus_folder import refuse_what_needs_all
 from ...structures import Scores, Structure
-from ...training.loop import CallbackSupportMixin, FitProgress, train
-from ...training.validation import hold_out_of
+from ...training.loop import CallbackSupportMixin, FitProgress, hold_out_of, train
 from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
 from .solving import SOLVERS, check_supported, choose_solver, solve

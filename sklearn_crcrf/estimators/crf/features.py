@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...base.weights import Weights
-from ...linear.corpus import Corpus, transition_counts
+from ...linear.corpus import Corpus, transition_counts, without_columns
 from ...linear.designs import observed_pairs
 
 __all__ = ["FEATURES", "Features", "all_features", "observed_features"]
@@ -48,11 +48,8 @@ class Features(NamedTuple):
         """These features, without the pairs of the given attributes; all pairs stay all pairs."""
         if len(attributes) == 0 or self.pairs is None:
             return self
-        kept = np.ones(self.pairs.shape[0])
-        kept[attributes] = 0
-        pairs = sp.csr_array(sp.diags_array(kept) @ self.pairs)
-        pairs.eliminate_zeros()
-        return self._replace(pairs=pairs)
+        by_label = without_columns(sp.csr_array(self.pairs.T), attributes)
+        return self._replace(pairs=sp.csr_array(by_label.T))
 
 
 def all_features(corpus: Corpus, n_labels: int) -> Features:

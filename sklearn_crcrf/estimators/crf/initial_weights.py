@@ -127,9 +127,7 @@ def given_weights(weights: Weights, problem: Problem) -> Weights:
 def _flat(coef: sp.csr_array, problem: Problem) -> np.ndarray:
     """The entries of a matrix that are weights of a problem, in one dimension."""
     if problem.pairs is None:
-        dense = np.zeros(coef.shape, dtype=problem.corpus.X.dtype)
-        coef = sp.coo_array(coef)
-        dense[coef.row, coef.col] = coef.data
+        dense = coef.astype(problem.corpus.X.dtype).toarray()
         dense[problem.only_edges] = 0
         return dense.reshape(-1)
     attribute = np.repeat(np.arange(coef.shape[0]), np.diff(problem.pairs.indptr))

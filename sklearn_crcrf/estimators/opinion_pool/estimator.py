@@ -25,8 +25,7 @@ from ...labels.partial import encode_partial_labels, label_columns
 from ...structures import Scores, Structure, structure_of
 from ...structures.weighted_sum import WeightedSum
 from ...training import Stop, nested_fits
-from ...training.loop import CallbackSupportMixin, FitProgress, train
-from ...training.validation import hold_out
+from ...training.loop import CallbackSupportMixin, FitProgress, hold_out, train
 from ...utils.real_numbers import real_numbers
 from ...utils.soundness import Array, Fact, Requirement, labels
 from ...utils.warning import warn_caller

@@ -21,8 +21,7 @@ from ...linear.corpus import Corpus
 from ...linear.examples import Coefficients, Examples, find
 from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
-from ...training.loop import CallbackSupportMixin, FitProgress, train
-from ...training.validation import hold_out
+from ...training.loop import CallbackSupportMixin, FitProgress, hold_out, train
 from ...utils.soundness import Array, Fact, Requirement, below, matrix
 from .learning import LastWeights, Learned
 from .out_of_core import FolderExamples, check_out_of_core
