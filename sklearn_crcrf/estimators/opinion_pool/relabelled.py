@@ -43,15 +43,13 @@ def _relabelled_edges(
     edges: TokenTransitions, label: np.ndarray, n_labels: int
 ) -> TokenTransitions:
     """Token transitions for every pair of new labels whose pair of labels has one."""
-    by_label = np.argsort(label, kind="stable")
-    n_new = np.bincount(label, minlength=n_labels)
-    starts = np.cumsum(n_new) - n_new
-    n_pairs = n_new[edges.previous] * n_new[edges.current]
-    entry = np.repeat(np.arange(len(edges.score)), n_pairs)
-    number = joined_ranges(np.zeros(len(n_pairs), dtype=np.int64), n_pairs)
-    previous, current = edges.previous[entry], edges.current[entry]
-    nth_current, nth_previous = np.divmod(number, n_new[previous])
-    i, j = by_label[starts[previous] + nth_previous], by_label[starts[current] + nth_current]
+    n_new, n_old = len(label), n_labels**2
+    old_pair = np.add.outer(n_labels * label, label).ravel()
+    new_pairs, counts = np.argsort(old_pair, kind="stable"), np.bincount(old_pair, minlength=n_old)
+    starts = np.cumsum(counts) - counts
+    pair = n_labels * edges.previous.astype(np.int64) + edges.current
+    entry = np.repeat(np.arange(len(pair)), counts[pair])
+    i, j = np.divmod(new_pairs[joined_ranges(starts[pair], counts[pair])], n_new)
     n_rows = len(edges.indptr) - 1
     row = np.repeat(np.arange(n_rows), np.diff(edges.indptr))[entry]
     order = np.lexsort([i, j, row])

@@ -216,7 +216,11 @@ def _gold_transitions(corpus: Corpus, code: np.ndarray) -> np.ndarray:
     n_labels = len(code)
     pair = corpus.y[previous] * np.int64(n_labels) + corpus.y[current]
     counts = np.bincount(pair, corpus.weight[unit], n_labels**2).reshape(n_labels, n_labels)
-    bits = code.astype(float)
-    zeros = 1.0 - bits
-    pairs = [(zeros, zeros), (zeros, bits), (bits, zeros), (bits, bits)]
-    return np.stack([(a * (counts @ b)).sum(axis=0) for a, b in pairs])
+    return np.stack([(a * (counts @ b)).sum(axis=0) for a, b in linked_bits(code)])
+
+
+def linked_bits(code: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return which labels have the first bit and the second bit of each of the four transitions."""
+    ones = code.astype(float)
+    zeros = 1.0 - ones
+    return [(zeros, zeros), (zeros, ones), (ones, zeros), (ones, ones)]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._kernels.tree import binary_labels
 from ...structures import Scores, Structure
-from .columns import BitOrder, bit_probabilities
+from .columns import BitOrder, bit_probabilities, linked_bits
 
 FindBits = Callable[[BitOrder, np.ndarray, np.ndarray], np.ndarray]
 
@@ -88,8 +88,5 @@ def product_weights(
     """
     dtype = column_coef.dtype
     coef = column_coef @ (code.T.astype(dtype) - dtype.type(0.5))
-    ones = code.astype(float)
-    zeros = 1.0 - ones
-    pairs = [(zeros, zeros), (zeros, ones), (ones, zeros), (ones, ones)]
-    scores = sum((a * t) @ b.T for t, (a, b) in zip(transitions, pairs, strict=True))
+    scores = sum((a * t) @ b.T for t, (a, b) in zip(transitions, linked_bits(code), strict=True))
     return coef, np.asarray(scores)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...linear.examples import Coefficients, Examples, correct, step_by_margin
 from .resuming import Known
-from .voting import WeightHistory
+from .voting import Corrections, WeightHistory
 
 
 class Learned(NamedTuple):
@@ -182,23 +182,20 @@ class LastWeights:
             found, rate = step_by_margin(examples, self._spare, order, power, sizes, variances)
         before = np.zeros(examples.n_sequences, dtype=np.int64)
         before[order] = self._n_seen + np.arange(len(order))
-        n_seen = self._n_seen + len(order)
-        more = self._follow(examples, found, before, rate, n_seen)
+        corrections = Corrections(examples, found, before, rate, self._n_seen + len(order))
+        more = self._follow(corrections)
         # In one step: an interrupt comes before or after it.
         vars(self).update(
-            more, _last=self._spare, _spare=self._last, _variances=variances, _n_seen=n_seen
+            more,
+            _last=self._spare,
+            _spare=self._last,
+            _variances=variances,
+            _n_seen=corrections.n_seen,
         )
         return found
 
-    def _follow(
-        self,
-        examples: Examples,
-        found: np.ndarray,
-        before: np.ndarray,
-        rate: np.ndarray,
-        n_seen: int,
-    ) -> dict:
-        """Other attributes to update; ``before`` is the number of examples before each."""
+    def _follow(self, corrections: Corrections) -> dict:
+        """Return other attributes to update after an epoch."""
         return {}
 
 
@@ -223,17 +220,10 @@ class MeanWeights(LastWeights):
             part += last
         return super().learned()._replace(weights=mean)
 
-    def _follow(
-        self,
-        examples: Examples,
-        found: np.ndarray,
-        before: np.ndarray,
-        rate: np.ndarray,
-        n_seen: int,
-    ) -> dict:
+    def _follow(self, corrections: Corrections) -> dict:
         self._spare_lag.assign(self._lag)
-        lagging = before * rate
-        for lag, new in zip(self._spare_lag, examples.differences(found), strict=True):
+        lagging = corrections.before * corrections.rate
+        for lag, new in zip(self._spare_lag, corrections.differences, strict=True):
             np.add.at(lag.reshape(-1), new.place, lagging[new.sequence] * new.value)
         return {"_lag": self._spare_lag, "_spare_lag": self._lag}
 
@@ -249,17 +239,9 @@ class VotingWeights(MeanWeights):
         """The present state, in arrays of its own."""
         return super().learned()._replace(history=self._history)
 
-    def _follow(
-        self,
-        examples: Examples,
-        found: np.ndarray,
-        before: np.ndarray,
-        rate: np.ndarray,
-        n_seen: int,
-    ) -> dict:
-        differences = examples.differences(found)
-        history = self._history.after(n_seen, before, rate, differences, examples.n_labels)
-        return {**super()._follow(examples, found, before, rate, n_seen), "_history": history}
+    def _follow(self, corrections: Corrections) -> dict:
+        history = self._history.after(corrections)
+        return {**super()._follow(corrections), "_history": history}
 
 
 LEARNERS = {"none": LastWeights, "mean": MeanWeights, "vote": VotingWeights}

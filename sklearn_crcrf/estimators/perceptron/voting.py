@@ -1,6 +1,8 @@
 """Votes of all weights that a perceptron had during training (Freund & Schapire 1999)."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import NamedTuple
 
@@ -10,6 +12,35 @@ import scipy.sparse as sp
 from ...data.ragged import joined_ranges
 from ...linear.examples import Coefficients, Differences, Examples, find
 from ...utils.soundness import Array, Fact, Requirement, below, indices, pointers
+
+
+@dataclass(frozen=True, eq=False)
+class Corrections:
+    """The corrections of an epoch.
+
+    Parameters
+    ----------
+    examples : Examples
+    found : ndarray of shape (n_tokens,)
+        The labels that were predicted before the corrections.
+    before : ndarray of shape (n_sequences,)
+        Number of examples seen before each sequence.
+    rate : ndarray of shape (n_sequences,)
+        The size of the correction of each sequence.
+    n_seen : int
+        Number of examples seen after the epoch.
+    """
+
+    examples: Examples
+    found: np.ndarray
+    before: np.ndarray
+    rate: np.ndarray
+    n_seen: int
+
+    @cached_property
+    def differences(self) -> tuple[Differences, Differences]:
+        """The features of the gold paths minus the features of the paths found."""
+        return self.examples.differences(self.found)
 
 
 class Changes(NamedTuple):
@@ -95,27 +126,10 @@ class WeightHistory(NamedTuple):
         """Number of examples until the next version, of shape (n_versions,)."""
         return np.diff(np.append(self.begins, self.n_seen))
 
-    def after(
-        self,
-        n_seen: int,
-        before: np.ndarray,
-        rate: np.ndarray,
-        differences: tuple[Differences, Differences],
-        n_labels: int,
-    ) -> "WeightHistory":
-        """This history with one more version for each new correction.
-
-        Parameters
-        ----------
-        n_seen : int
-            Number of all examples.
-        before : ndarray of shape (n_sequences,)
-            Number of examples before each sequence.
-        rate : ndarray of shape (n_sequences,)
-            Factor of the differences of each sequence.
-        differences : Differences of state and pairs
-        n_labels : int
-        """
+    def after(self, corrections: Corrections) -> "WeightHistory":
+        """This history with one more version for each correction of an epoch."""
+        before, rate, differences = corrections.before, corrections.rate, corrections.differences
+        n_labels = corrections.examples.n_labels
         corrected = np.unique(np.concatenate([part.sequence for part in differences]))
         corrected = corrected[np.argsort(before[corrected])]
         version = np.empty(len(before), dtype=np.int64)
@@ -130,7 +144,8 @@ class WeightHistory(NamedTuple):
             )
             for old, new, width in zip(self[2:], differences, (n_labels, n_labels**2), strict=True)
         )
-        return WeightHistory(np.append(self.begins, before[corrected]), n_seen, *changes)
+        begins = np.append(self.begins, before[corrected])
+        return WeightHistory(begins, corrections.n_seen, *changes)
 
     def renumbered(self, state: np.ndarray, pairs: np.ndarray, labels: np.ndarray, n_labels: int):
         """The same history for other attributes and labels.

@@ -171,7 +171,7 @@ def test_the_best_epoch_of_the_validation_is_kept(averaging):
         ("mean", learning, "correct", 1),
         ("vote", learning, "correct", 1),
         ("mean", Examples, "differences", 1),
-        ("vote", Examples, "differences", 2),
+        ("vote", Examples, "differences", 1),
     ],
 )
 def test_ctrl_c_leaves_the_weights_of_the_last_epoch(
