@@ -63,7 +63,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """Encode all tokens of X, once for all batches; X of any kind may have no tokens."""
 
     def _prepare_scores(self, X: SequenceArray) -> Any:
-        """The same, where nothing but the scores is needed."""
+        """Return the same, where nothing but the scores is needed."""
         return self._prepare(X)
 
     @abstractmethod
@@ -71,7 +71,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """Scores of a batch."""
 
     def _structure(self, X: SequenceArray) -> Structure:
-        """The structure of encoded input."""
+        """Return the structure of encoded input."""
         return structure_of(X)
 
     def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
@@ -81,7 +81,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
-        """The contributions that sum to the score of a path; the batch is one sequence.
+        """Return the contributions that sum to the score of a path; the batch is one sequence.
 
         A subclass that can split its scores into weights overrides this.
         """
@@ -99,7 +99,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return tags
 
     def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
-        """The labels of the best path of each sequence.
+        """Return the labels of the best path of each sequence.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return mirror(self.classes_[np.concatenate(results)])
 
     def predict_proba(self, X: Any, subject_to: None = None) -> Any:
-        """Marginal probabilities of the labels of each token, by forward-backward.
+        """Return marginal probabilities of the labels of each token, by forward-backward.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return self._probabilities(X, subject_to, "predict_proba")
 
     def predict_log_proba(self, X: Any, subject_to: None = None) -> Any:
-        """Logarithms of :meth:`predict_proba`.
+        """Return logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             return self._probabilities(X, subject_to, "predict_log_proba", np.log)
 
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
-        """The k best paths of each sequence with their probabilities.
+        """Return the k best paths of each sequence with their probabilities.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return [paths for result in results for paths in result]
 
     def confidence(self, X: Any) -> np.ndarray:
-        """Probability of the best path of each sequence.
+        """Return the probability of the best path of each sequence.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return np.concatenate(results)
 
     def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
-        """The segments of the predicted labels, with their probabilities.
+        """Return the segments of the predicted labels, with their probabilities.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return [mirror(self.classes_[y]) for y in np.concatenate(results, axis=1)]
 
     def entropy(self, X: Any) -> np.ndarray:
-        """Entropy of the distribution over paths of each sequence, in nats.
+        """Return the entropy of the distribution over paths of each sequence, in nats.
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return np.concatenate(results)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of the labels of all tokens.
+        """Return the accuracy of the labels of all tokens.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     def _check_labelled(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
     ) -> tuple[Sequences, np.ndarray]:
-        """The same for data without tokens, or without weight, too: a part of the training data."""
+        """Return the same for a part of the training data, which may lack tokens or weight."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
@@ -396,7 +396,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     def _probabilities(
         self, X: Any, subject_to: Any, method: str, function: Callable = np.asarray
     ) -> Any:
-        """A function of the marginal probabilities, in the layout of X."""
+        """Return a function of the marginal probabilities, in the layout of X."""
         refuse_subject_to(subject_to, method)
         _refuse_encoded_labels(X, method)
         marginals, mirror = self._marginals(X)

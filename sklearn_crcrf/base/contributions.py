@@ -58,7 +58,7 @@ class Contributions(NamedTuple):
 
     @classmethod
     def join(cls, several: Iterable["Contributions"]) -> "Contributions":
-        """The nonzero contributions of ``several``, sorted by position."""
+        """Return the nonzero contributions of ``several``, sorted by position."""
         joined = cls(*map(np.concatenate, zip(cls.of("", [], [], []), *several, strict=True)))
         counting = np.flatnonzero((joined.weight != 0) & (joined.factor != 0))
         return joined.take(counting[np.argsort(joined.position[counting], kind="stable")])
@@ -69,11 +69,11 @@ class Contributions(NamedTuple):
         return self.weight * self.factor
 
     def take(self, entries: np.ndarray) -> "Contributions":
-        """Some of the entries."""
+        """Return some of the entries."""
         return Contributions(*(part[entries] for part in self))
 
     def by_token(self, n_tokens: int) -> np.ndarray:
-        """The sum of the contributions of each token, of shape (n_tokens,)."""
+        """Return the sum of the contributions of each token, of shape (n_tokens,)."""
         return np.bincount(self.position, self.value, n_tokens)
 
     def less(self, other: "Contributions") -> "Contributions":
@@ -167,7 +167,7 @@ def transition_contributions(
 def path_contributions(
     scores: Scores, y: np.ndarray, classes: np.ndarray, structure: Structure
 ) -> Contributions:
-    """The scores that a labelling uses, each as one contribution.
+    """Return the scores that a labelling uses, each as one contribution.
 
     Parameters
     ----------
@@ -197,12 +197,12 @@ def path_contributions(
 
 
 def entries_at(matrix: Any, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Single entries of a dense or sparse matrix, of shape (n,)."""
+    """Return single entries of a dense or sparse matrix, of shape (n,)."""
     entries = matrix[row, column]
     return np.ravel(entries.toarray() if sp.issparse(entries) else entries)
 
 
 def transition_names(previous: np.ndarray, current: np.ndarray, classes: np.ndarray) -> list[str]:
-    """A name such as ``"D → N"`` for each pair of label ids."""
+    """Return a name such as ``"D → N"`` for each pair of label ids."""
     pairs = zip(classes[previous], classes[current], strict=True)
     return [f"{i} → {j}" for i, j in pairs]

@@ -10,7 +10,7 @@ from .unwrap import tagger_of
 
 
 def _last_has(method: str) -> Callable[["SequencePipeline"], bool]:
-    """Whether the last step has a method; if not, its AttributeError is raised."""
+    """Return whether the last step has a method; if not, its AttributeError is raised."""
 
     def check(pipeline: "SequencePipeline") -> bool:
         getattr(pipeline.steps[-1][1], method)
@@ -59,7 +59,7 @@ class SequencePipeline(Pipeline):
 
     @available_if(_last_has("confidence"))
     def confidence(self, X: Any) -> Any:
-        """The probability of the predicted labelling of each sequence.
+        """Return the probability of the predicted labelling of each sequence.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class SequencePipeline(Pipeline):
 
     @available_if(_last_has("entropy"))
     def entropy(self, X: Any) -> Any:
-        """The entropy of the labellings of each sequence, in nats.
+        """Return the entropy of the labellings of each sequence, in nats.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class SequencePipeline(Pipeline):
 
     @available_if(_last_has("predict_k_best"))
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
-        """The k most probable labellings of each sequence.
+        """Return the k most probable labellings of each sequence.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class SequencePipeline(Pipeline):
 
     @available_if(_last_has("predict_spans"))
     def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
-        """The segments of the predicted labels, with their probabilities.
+        """Return the segments of the predicted labels, with their probabilities.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ def make_sequence_pipeline(
     transform_input: list[str] | None = None,
     verbose: bool = False,
 ) -> SequencePipeline:
-    """A SequencePipeline whose steps are named by their types.
+    """Return a SequencePipeline whose steps are named by their types.
 
     Parameters
     ----------

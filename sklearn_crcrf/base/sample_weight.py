@@ -14,7 +14,7 @@ NUMBERS = "sample_weight must hold a number for each sequence, or for each token
 
 
 def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
-    """The weight of each token.
+    """Return the weight of each token.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
 
 
 def label_weights(class_weight: Any, classes: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """The weight of the label of each token.
+    """Return the weight of the label of each token.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def label_weights(class_weight: Any, classes: np.ndarray, ids: np.ndarray) -> np
 
 
 def sequence_weights(weights: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """The mean weight of the tokens of each sequence, 0 for an empty one."""
+    """Return the mean weight of the tokens of each sequence, 0 for an empty one."""
     per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
     per_sequence[offsets[1:] == offsets[:-1]] = 0.0
     per_sequence /= np.maximum(np.diff(offsets), 1)

@@ -9,7 +9,7 @@ from .classifier import BaseSequenceClassifier
 
 
 def unwrap(estimator: Any, X: Any = None) -> tuple[BaseSequenceClassifier, Any]:
-    """The fitted sequence classifier inside searches, pipelines and wrappers.
+    """Return the fitted sequence classifier inside searches, pipelines and wrappers.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def unwrap(estimator: Any, X: Any = None) -> tuple[BaseSequenceClassifier, Any]:
 
 
 def steps_of(estimator: Any) -> tuple[list, Any]:
-    """The transformers that X goes through, and the estimator after them.
+    """Return the transformers that X goes through, and the estimator after them.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def steps_of(estimator: Any) -> tuple[list, Any]:
 
 
 def tagger_of(estimator: Any) -> Any:
-    """The tagger of an estimator, or of a pipeline or a search that ends in one.
+    """Return the tagger of an estimator, or of a pipeline or a search that ends in one.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def tagger_of(estimator: Any) -> Any:
 
 
 def single_steps(transformers: Iterable) -> Iterator:
-    """The transformers, with the steps of pipelines in their place.
+    """Yield the transformers, with the steps of pipelines in their place.
 
     Parameters
     ----------

@@ -56,12 +56,12 @@ class NamedWeights(NamedTuple):
     own: Any = None
 
     def without_column(self, column: str) -> "NamedWeights":
-        """The same weights, with ``column=`` removed from the names of attributes."""
+        """Return the same weights, with ``column=`` removed from the names of attributes."""
         names = [name.removeprefix(f"{column}=") for name in self.names.tolist()]
         return self._replace(names=np.array(names, dtype=object))
 
     def are_finite(self) -> bool:
-        """Whether all weights are finite."""
+        """Return whether all weights are finite."""
         state = self.weights.state
         values = state.data if sp.issparse(state) else state
         return all(np.isfinite(part).all() for part in (values, *self.weights[1:]))

@@ -90,7 +90,7 @@ class TrainingData:
         return Residuals(float(loss), gold, expected, *pairs)
 
     def mean_loss(self, state: np.ndarray, transition: np.ndarray) -> float:
-        """The weighted mean of the losses of all sequences."""
+        """Return the weighted mean of the losses of all sequences."""
         total = 0.0
         for chunk in self._chunks:
             scores = self._scores(state[chunk.start : chunk.stop], transition)
@@ -186,7 +186,7 @@ class Booster:
 
 
 def tree_scores(tree: DecisionTreeRegressor, X: np.ndarray | sp.csr_array) -> np.ndarray:
-    """The state scores that a tree adds, (n_tokens, n_labels)."""
+    """Return the state scores that a tree adds, (n_tokens, n_labels)."""
     return tree.predict(X, check_input=False).reshape(X.shape[0], tree.n_outputs_)
 
 

@@ -264,7 +264,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         return forbidden_scores(self._constraints, len(self.classes_))
 
     def _state_scores(self, rows: np.ndarray | sp.csr_array) -> np.ndarray:
-        """The baseline, and what the trees add to it."""
+        """Return the baseline, and what the trees add to it."""
         state = np.tile(self.baseline_, (rows.shape[0], 1))
         for tree in self.estimators_:
             state += tree_scores(tree, rows)

@@ -17,7 +17,7 @@ def check_no_edge_data(X: SequenceArray) -> None:
 
 
 def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
-    """The attributes of all tokens, in single precision.
+    """Return the attributes of all tokens, in single precision.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
 
 
 def some_tokens(offsets: np.ndarray, part: float, rng: np.random.RandomState) -> np.ndarray | slice:
-    """The tokens of a random fraction ``part`` of the sequences."""
+    """Return the tokens of a random fraction ``part`` of the sequences."""
     if part == 1.0:
         return slice(None)
     n_sequences = len(offsets) - 1

@@ -91,7 +91,7 @@ class CalibratedSequenceClassifier(HeldOutChoice):
 
 
 def temperature_of(batches: Sequence[HeldOutBatch]) -> float:
-    """The temperature with the least Brier score of the likeliest labels.
+    """Return the temperature with the least Brier score of the likeliest labels.
 
     Raises
     ------

@@ -117,7 +117,7 @@ class SegmentF1Classifier(HeldOutChoice):
 
 
 def with_outside_cost(scores: Scores, classes: np.ndarray, cost: float) -> Scores:
-    """The same scores, but with the score of "O" lowered by a cost at every token.
+    """Return the same scores, but with the score of "O" lowered by a cost at every token.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _complete_sequences(batch: HeldOutBatch) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _spelled(classes: np.ndarray, scheme: str) -> np.ndarray:
-    """The labels in a scheme: a label that it does not know is a segment of one token."""
+    """Return the labels in a scheme: a label that it does not know is a segment of one token."""
     single = "S" if scheme == "IOBES" else "B"
     spelled = []
     for label in classes.tolist():

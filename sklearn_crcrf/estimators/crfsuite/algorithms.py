@@ -24,7 +24,7 @@ ONLINE_EPOCHS = 100
 
 
 def estimator_of(given: Any) -> CRF | OnlineClassifier:
-    """The estimator that the parameters of a CRFsuiteCRF describe.
+    """Return the estimator that the parameters of a CRFsuiteCRF describe.
 
     Parameters
     ----------

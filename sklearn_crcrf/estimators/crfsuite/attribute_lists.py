@@ -15,7 +15,7 @@ _LISTS = (list, tuple, set, frozenset)
 
 
 def read_attributes(X: Any) -> SequenceArray:
-    """The tokens of X, where lists of attributes are feature dicts too."""
+    """Return the tokens of X, where lists of attributes are feature dicts too."""
     sequences, _, mirror = as_sequences(listed(X))
     if mirror.is_table:
         raise ValueError("X must be a list of sequences, and not a table: CRF takes tables too")
@@ -71,7 +71,7 @@ def _counted(
 
 
 def _have_bytes(tokens: list[dict]) -> bool:
-    """Whether a key or a value is bytes, without a step of Python for each."""
+    """Return whether a key or a value is bytes, without a step of Python for each."""
     keys = chain.from_iterable(tokens)
     values = chain.from_iterable(map(dict.values, tokens))
     return bytes in set(map(type, chain(keys, values)))

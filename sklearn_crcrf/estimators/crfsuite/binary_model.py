@@ -87,7 +87,7 @@ def parse_crfsuite_model(data: bytes) -> CRFsuiteModel:
 
 
 def crfsuite_bytes(model: CRFsuiteModel) -> bytes:
-    """The content of a binary model file, without weights of zero and attributes without a weight.
+    """Return the content of a binary model file, with the weights and attributes that are not zero.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def crfsuite_bytes(model: CRFsuiteModel) -> bytes:
 
 
 def _features(data: bytes, start: int) -> np.ndarray:
-    """The features, each with its weight."""
+    """Return the features, each with its weight."""
     damaged = ValueError("the features of the model are damaged")
     if start + CHUNK.itemsize > len(data):
         raise damaged

@@ -274,7 +274,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any, *, subject_to: Any = None) -> list[list]:
-        """The labels of the best path of each sequence.
+        """Return the labels of the best path of each sequence.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return linear_tagger_of(crf, symbols, dtype, separator=vectorizer.separator, lists=True)
 
     def _kept_tagger(self) -> Tagger:
-        """The result of :meth:`tagger`, made once for the same weights."""
+        """Return the result of :meth:`tagger`, made once for the same weights."""
         crf = self._trained() or self._fitted()
         vectorizer = self.vectorizer_
         parts = (
@@ -321,7 +321,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return kept[1]
 
     def predict_single(self, xseq: Any) -> list:
-        """The labels of the best path of one sequence.
+        """Return the labels of the best path of one sequence.
 
         Parameters
         ----------
@@ -446,7 +446,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return self.crf_._facts() if hasattr(self, "crf_") else {}
 
     def _trained(self) -> LinearChainClassifier | None:
-        """What was trained, or is in the file of ``model_filename``, or None."""
+        """Return what was trained, or is in the file of ``model_filename``, or None."""
         if not hasattr(self, "crf_") and self.model_filename is not None:
             with suppress(FileNotFoundError), open(self.model_filename, "rb") as file:
                 model = parse_crfsuite_model(read_limited(file, MAX_BYTES))

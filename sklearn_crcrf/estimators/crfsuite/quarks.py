@@ -17,7 +17,7 @@ SEED, BLOCK = 0xDEADBEEF, 12
 
 
 def read_quarks(data: bytes, n: int, what: str) -> list[str]:
-    """The strings of a database, in the order of their numbers.
+    """Return the strings of a database, in the order of their numbers.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def read_quarks(data: bytes, n: int, what: str) -> list[str]:
 
 
 def write_quarks(strings: Sequence[str]) -> bytes:
-    """A database of different strings, numbered from 0.
+    """Return a database of different strings, numbered from 0.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def write_quarks(strings: Sequence[str]) -> bytes:
 
 
 def _tables(hashes: np.ndarray, links: np.ndarray, start: int) -> tuple[bytes, bytes]:
-    """The references to the hash tables, and the tables, which begin at an offset.
+    """Return the references to the hash tables, and the tables, which begin at an offset.
 
     A table has twice as many places as strings; a string takes the first free place from
     ``hash // 256`` on, modulo the number of places.
@@ -128,7 +128,7 @@ def _tables(hashes: np.ndarray, links: np.ndarray, start: int) -> tuple[bytes, b
 
 
 def hash_keys(keys: Sequence[bytes]) -> np.ndarray:
-    """The hash of each string: ``hashlittle`` of lookup3 [1]_.
+    """Return the hash of each string: ``hashlittle`` of lookup3 [1]_.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class LabelLists(list):
         return object_array(list(self))
 
     def tolist(self) -> list:
-        """The same as a plain list, as arrays have it."""
+        """Return the same as a plain list, as arrays have it."""
         return list(self)
 
 
@@ -58,7 +58,7 @@ class CRFsuiteTagger:
         self._number: dict = {}
 
     def labels(self) -> list:
-        """All labels."""
+        """Return all labels."""
         return self._crf.classes_ or []
 
     def set(self, xseq: Any) -> None:
@@ -66,7 +66,7 @@ class CRFsuiteTagger:
         self._xseq, self._marginals = list(xseq) if isinstance(xseq, Iterator) else xseq, []
 
     def tag(self, xseq: Any = None) -> list:
-        """The labels of the best path of a sequence, by default of the one that was set."""
+        """Return the labels of the best path of a sequence, by default of the one that was set."""
         if xseq is not None:
             self.set(xseq)
         self._require_sequence()
@@ -77,7 +77,7 @@ class CRFsuiteTagger:
         return self._crf.predict_single(self._xseq)
 
     def marginal(self, y: Any, pos: int) -> float:
-        """The probability of the label y at a position of the sequence that was set."""
+        """Return the probability of the label y at a position of the sequence that was set."""
         self._require_sequence()
         if not self._marginals:
             crf = self._crf
@@ -91,7 +91,7 @@ class CRFsuiteTagger:
         return self._marginals[pos][self._number[y]]
 
     def probability(self, yseq: Any) -> float:
-        """The probability of labels of the sequence that was set.
+        """Return the probability of labels of the sequence that was set.
 
         Raises
         ------

@@ -14,7 +14,7 @@ from .binary_model import CRFsuiteModel
 def from_crfsuite_model(
     model: CRFsuiteModel, separator: str, max_bytes: int | None
 ) -> tuple[CRF, SequenceVectorizer]:
-    """A fitted CRF with the weights of a model, and the vectorizer of its tokens.
+    """Return a fitted CRF with the weights of a model, and the vectorizer of its tokens.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def from_crfsuite_model(
 
 
 def as_crfsuite_model(estimator: Any) -> CRFsuiteModel:
-    """The weights of a fitted chain classifier as a model of CRFsuite.
+    """Return the weights of a fitted chain classifier as a model of CRFsuite.
 
     Parameters
     ----------

@@ -25,11 +25,11 @@ class UnitScores(NamedTuple):
     pairs: np.ndarray
 
     def plus(self, factor: float, other: "UnitScores") -> "UnitScores":
-        """The sum of these and ``factor * other``."""
+        """Return the sum of these and ``factor * other``."""
         return UnitScores(*(a + factor * b for a, b in zip(self, other, strict=True)))
 
     def dot(self, other: "UnitScores") -> float:
-        """The sum of the products."""
+        """Return the sum of the products."""
         return float(sum(np.vdot(a, b) for a, b in zip(self, other, strict=True)))
 
 
@@ -64,7 +64,7 @@ class Block:
         self.gold = self.counts(unit.y)
 
     def counts(self, y: np.ndarray) -> UnitScores:
-        """How often a labelling uses each score."""
+        """Return how often a labelling uses each score."""
         n, (previous, current) = self._n_labels, self._structure.links()
         used, y = np.zeros((len(y), n * n)), y.astype(np.int64)
         np.add.at(used, (current, n * y[current] + y[previous]), 1.0)
@@ -76,7 +76,7 @@ class Block:
         return UnitScores(state, weights.pairs[self._pair_attributes])
 
     def best(self, theta: UnitScores) -> np.ndarray:
-        """The best labelling under the scores ``theta``, of shape (n_tokens,)."""
+        """Return the best labelling under the scores ``theta``, of shape (n_tokens,)."""
         return self._structure.maximum(self._scores(theta))[1]
 
     def expected(self, theta: UnitScores) -> UnitScores:
@@ -98,7 +98,7 @@ class Block:
         return scores
 
     def squared_norm(self, used: UnitScores) -> float:
-        """The squared norm of the features, each as often as it is used."""
+        """Return the squared norm of the features, each as often as it is used."""
         state = self._state.T @ used.state
         return float(np.vdot(state, state) + np.vdot(used.pairs, used.pairs))
 
@@ -111,7 +111,7 @@ class Block:
 def _used(
     matrix: sp.csr_array, always: np.ndarray | tuple[int, ...] = ()
 ) -> tuple[np.ndarray, sp.csr_array]:
-    """The columns that are not empty or in ``always``, and the matrix of these columns."""
+    """Return the columns that are not empty or in ``always``, and the matrix of these columns."""
     columns = np.union1d(matrix.indices, always).astype(np.int64)
     indices = np.searchsorted(columns, matrix.indices)
     shape = matrix.shape[0], len(columns)

@@ -51,12 +51,12 @@ class MarginProblem:
         self.sequences = np.flatnonzero((np.diff(examples.offsets) > 0) & (examples.weight != 0))
 
     def objective(self, weights: Coefficients) -> float:
-        """The objective."""
+        """Return the objective."""
         _, losses = find(self.examples, weights, 1.0)
         return float(self.examples.weight @ losses) + weights.squared_norm() / (2 * self.C)
 
     def lower_bound(self, weights: Coefficients, wrong: np.ndarray) -> float:
-        """The dual objective.
+        """Return the dual objective.
 
         Parameters
         ----------

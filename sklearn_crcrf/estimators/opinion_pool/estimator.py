@@ -284,7 +284,7 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
     def _held_out_batches(
         self, samples: Samples, sequences: Sequences, weight: np.ndarray
     ) -> list[LabelledBatch]:
-        """What experts make of held-out sequences with labels that they know.
+        """Return what experts make of held-out sequences with labels that they know.
 
         The experts are fitted to the other sequences.
         """
@@ -305,7 +305,7 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
         return twin._score_batches(samples.take(sequences, is_held_out))
 
     def _score_batches(self, samples: Samples) -> list[LabelledBatch]:
-        """What all experts make of sequences with labels that they know."""
+        """Return what all experts make of sequences with labels that they know."""
         sequences = self._check_X(samples.X, samples.y)
         offsets, y = sequences.X.offsets, label_columns(sequences.y, self.classes_)
         weight = sequence_weights(token_weights(sequences, samples.sample_weight), offsets)
@@ -328,7 +328,7 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
         return batches
 
     def _prepare(self, X: SequenceArray) -> list[tuple[float, Expert, Any]]:
-        """The experts with a weight above zero, and what they make of X."""
+        """Return the experts with a weight above zero, and what they make of X."""
         given, experts = as_given(self, X), zip(self.weights_, self._experts(), strict=True)
         return [
             (weight, expert, expert.prepare(given, X.offsets))

@@ -33,7 +33,7 @@ class Expert(NamedTuple):
 
     @classmethod
     def of(cls, name: str, estimator: Any) -> "Expert":
-        """The expert made of a fitted classifier, pipeline or search.
+        """Return the expert made of a fitted classifier, pipeline or search.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class Expert(NamedTuple):
         return relabelled(self.classifier._scores(prepared, batch), ids)
 
     def contributions(self, prepared: Any, batch: Batch, labels: np.ndarray) -> Contributions:
-        """The contributions to the score of a labelling, with the name of the expert in front."""
+        """Return the contributions to the score of a labelling, named after the expert."""
         ids = places_of(labels, self.classifier.classes_)
         entries = self.classifier._contributions(prepared, batch, ids)
         return entries._replace(name=f"{self.name}: " + entries.name)
@@ -114,7 +114,7 @@ def require_chain(name: str, estimator: Any) -> None:
 
 
 def rough_expert(estimator: Any) -> Any:
-    """A clone of an estimator, to learn its weight in a pool: training may end near its optimum."""
+    """Return a clone of an expert whose training may end near its optimum, to learn its weight."""
     rough = clone(estimator)
     steps_of(rough)[1]._train_roughly()
     return rough

@@ -115,7 +115,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         yield indices("columns_", self.columns_, (len(self.columns_),), self.n_features_in_)
 
     def _rows(self, X: Any, reset: bool) -> tuple[Any, SequenceArray | None]:
-        """The rows of all tokens, and the sequences, None if X is a table."""
+        """Return the rows of all tokens, and the sequences, None if X is a table."""
         sequences, X = None, sound_table(X)
         if not is_table(X):
             sequences = as_sequences(X).X

@@ -22,7 +22,7 @@ class Samples(NamedTuple):
     sample_weight: Any
 
     def take(self, sequences: Sequences, chosen: np.ndarray) -> "Samples":
-        """Some of the sequences, in the same containers.
+        """Return some of the sequences, in the same containers.
 
         Parameters
         ----------

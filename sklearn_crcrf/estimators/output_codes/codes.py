@@ -65,7 +65,7 @@ def balanced_code(
 
 
 def _split(frequencies: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """A random bit for each label; both bits have about equally many tokens."""
+    """Return a random bit for each label; both bits have about equally many tokens."""
     n_labels, total = len(frequencies), frequencies.sum()
     bits, sizes = np.zeros(n_labels, dtype=bool), [0.0, 0.0]
     # Frequent labels first, as rare ones even out what is left; the order is perturbed.
@@ -79,7 +79,7 @@ def _split(frequencies: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
 
 
 def one_vs_rest(frequencies: np.ndarray, n_columns: int, rng: np.random.RandomState) -> np.ndarray:
-    """A column for each label; a single one for two labels. ``n_columns`` does not matter.
+    """Return a column for each label; a single one for two labels. ``n_columns`` does not matter.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def error_bounds(code: np.ndarray, losses: np.ndarray, n_sequences: float) -> np
 
 
 def _least_distance(code: np.ndarray) -> float:
-    """The least number of bits in which two rows differ."""
+    """Return the least number of bits in which two rows differ."""
     signs = 2.0 * code - 1.0
     agreement = signs @ signs.T
     np.fill_diagonal(agreement, -np.inf)

@@ -36,7 +36,7 @@ class BitOrder(NamedTuple):
 
     @classmethod
     def of(cls, structure: Structure) -> "BitOrder":
-        """The order for a structure.
+        """Return the order for a structure.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class Columns:
         return np.zeros((self._n_attributes + N_TRANSITIONS, width), dtype=self._dtype)
 
     def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The objective of each column, and its gradient.
+        """Return the objective of each column, and its gradient.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Columns:
 
 
 def bit_probabilities(order: BitOrder, log_odds: np.ndarray, transitions: np.ndarray) -> np.ndarray:
-    """The marginal probability of bit 1 of each token in each column.
+    """Return the marginal probability of bit 1 of each token in each column.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def _padded(columns: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _gold_transitions(corpus: Corpus, code: np.ndarray) -> np.ndarray:
-    """How often pairs of bits are linked in the gold labels, of shape (4, width)."""
+    """Return how often pairs of bits are linked in the gold labels, of shape (4, width)."""
     previous, current = corpus.structure.links()
     unit = np.searchsorted(corpus.offsets, current, side="right") - 1
     n_labels = len(code)

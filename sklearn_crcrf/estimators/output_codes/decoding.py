@@ -14,7 +14,7 @@ FindBits = Callable[[BitOrder, np.ndarray, np.ndarray], np.ndarray]
 def most_probable_bits(
     order: BitOrder, log_odds: np.ndarray, transitions: np.ndarray
 ) -> np.ndarray:
-    """The bits of the best labelling of each column.
+    """Return the bits of the best labelling of each column.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def nearest_code_scores(
 def product_weights(
     column_coef: np.ndarray, transitions: np.ndarray, code: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of the chain that is the product of all columns.
+    """Return the weights of the chain that is the product of all columns.
 
     A column gives a label with bit 1 half of its log-odds, and a label with bit 0 minus that half.
 

@@ -219,7 +219,7 @@ default="balanced"
         self.edge_coef_ = np.zeros((0, n_labels, n_labels))
 
     def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
-        """The labels of each sequence, as ``decoding`` finds them.
+        """Return the labels of each sequence, as ``decoding`` finds them.
 
         Parameters
         ----------

@@ -119,7 +119,7 @@ class StructuredPerceptron(OnlineClassifier):
     }
 
     def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
-        """The labels of the best path of each sequence, or the labels with the most votes.
+        """Return the labels of the best path of each sequence, or the labels with the most votes.
 
         Parameters
         ----------

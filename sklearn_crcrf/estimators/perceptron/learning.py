@@ -73,7 +73,7 @@ class Rows(NamedTuple):
     pairs: np.ndarray
 
     def take(self, coefficients: Coefficients) -> Coefficients:
-        """A copy of these rows."""
+        """Return a copy of these rows."""
         return Coefficients(coefficients.state[self.state], coefficients.pairs[self.pairs])
 
     def put(self, own: Coefficients, coefficients: Coefficients) -> None:
@@ -124,12 +124,12 @@ class LastWeights:
             self._variances = Coefficients(*parts)
 
     def learned(self) -> Learned:
-        """The present state, in arrays of its own."""
+        """Return the present state, in arrays of its own."""
         last = self._last.copy()
         return Learned(last, last, self._n_seen)
 
     def part(self, rows: Rows) -> Self:
-        """A learner of some of the weights, in the same state."""
+        """Return a learner of some of the weights, in the same state."""
         twin = copy(self)
         own = {name: rows.take(value) for name, value in self._coefficients()}
         vars(twin).update(own)
@@ -142,7 +142,7 @@ class LastWeights:
         self._n_seen = part._n_seen
 
     def _coefficients(self) -> list[tuple[str, Coefficients]]:
-        """The attributes that have a value for each weight."""
+        """Return the attributes that have a value for each weight."""
         values = vars(self).items()
         return [(name, value) for name, value in values if isinstance(value, Coefficients)]
 
@@ -214,7 +214,7 @@ class MeanWeights(LastWeights):
         self._spare_lag = self._lag.copy()
 
     def learned(self) -> Learned:
-        """The present state, in arrays of its own."""
+        """Return the present state, in arrays of its own."""
         mean = Coefficients(*(lag / -max(self._n_seen, 1) for lag in self._lag))
         for part, last in zip(mean, self._last, strict=True):
             part += last
@@ -236,7 +236,7 @@ class VotingWeights(MeanWeights):
         self._history = WeightHistory.of(start.last) if start.history is None else start.history
 
     def learned(self) -> Learned:
-        """The present state, in arrays of its own."""
+        """Return the present state, in arrays of its own."""
         return super().learned()._replace(history=self._history)
 
     def _follow(self, corrections: Corrections) -> dict:

@@ -150,7 +150,7 @@ class OnlineClassifier(OnlineParameters, ExamplesClassifier):
         return self
 
     def _known(self) -> Known:
-        """What was learned, with the names of attributes and labels."""
+        """Return what was learned, with the names of attributes and labels."""
         return Known(self._named_weights(), self._last, self._n_seen, self._history)
 
     def _fit(
@@ -253,7 +253,7 @@ class OnlineClassifier(OnlineParameters, ExamplesClassifier):
 
 
 def _error(examples: Examples, found: np.ndarray, sequences: np.ndarray) -> float:
-    """The weighted fraction of the tokens of some sequences that are labelled wrongly."""
+    """Return the weighted fraction of the tokens of some sequences that are labelled wrongly."""
     weight = np.zeros(examples.n_sequences)
     weight[sequences] = examples.weight[sequences]
     weight = np.repeat(weight, np.diff(examples.offsets))

@@ -60,7 +60,7 @@ class Changes(NamedTuple):
 
     @classmethod
     def of(cls, matrix: np.ndarray) -> "Changes":
-        """A single version: the matrix itself."""
+        """Return a single version: the matrix itself."""
         row, column = np.nonzero(matrix)
         return cls(np.array([0, len(row)]), row, column, matrix[row, column])
 
@@ -83,7 +83,7 @@ class Changes(NamedTuple):
         return Changes(np.append(self.indptr, self.indptr[-1] + ends), *entries)
 
     def entries(self, version: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows, columns and values of a version."""
+        """Return the rows, columns and values of a version."""
         which = slice(*self.indptr[version : version + 2])
         return self.row[which], self.column[which], self.value[which]
 
@@ -108,7 +108,7 @@ class WeightHistory(NamedTuple):
 
     @classmethod
     def of(cls, weights: Coefficients) -> "WeightHistory":
-        """A history with one version, the initial weights."""
+        """Return a history with one version, the initial weights."""
         return cls(np.zeros(1, dtype=np.int64), 0, *map(Changes.of, weights))
 
     def requirements(self, state: tuple[int, int], pairs: tuple[int, int]) -> Iterator[Requirement]:
@@ -148,7 +148,7 @@ class WeightHistory(NamedTuple):
         return WeightHistory(begins, corrections.n_seen, *changes)
 
     def renumbered(self, state: np.ndarray, pairs: np.ndarray, labels: np.ndarray, n_labels: int):
-        """The same history for other attributes and labels.
+        """Return the same history for other attributes and labels.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class WeightHistory(NamedTuple):
 def count_votes(
     history: WeightHistory, examples: Examples, allowed: np.ndarray | None
 ) -> np.ndarray:
-    """The number of votes for each label of each token.
+    """Return the number of votes for each label of each token.
 
     Every version labels all sequences, so this takes as long as one prediction per version. Only
     state scores are cheaper: just their changes are added.
@@ -206,7 +206,7 @@ def count_votes(
 
 
 def _scores(by_attribute: sp.csr_array, attribute, label, value) -> tuple:
-    """The (token, label) pairs whose scores change with some weights, and their changes."""
+    """Return the (token, label) pairs whose scores change with some weights, and their changes."""
     n_tokens = np.diff(by_attribute.indptr)[attribute]
     entries = joined_ranges(by_attribute.indptr[attribute], n_tokens)
     where = by_attribute.indices[entries], np.repeat(label, n_tokens)

@@ -200,7 +200,7 @@ class SeparateCRF(BaseSequenceClassifier):
         return encoder.names if encoder.kind == "types" else encoder.names[:0]
 
     def _best_settings(self, nodes: Nodes, links: TypedLinks) -> Settings:
-        """The classifier, the exponent and the symmetry with the least loss of held-out labels."""
+        """Return the settings with the least loss of held-out labels."""
         estimators: list[Any] = [self.estimator]
         if self.estimator is None:
             estimators = [LogisticRegression(C=c, max_iter=1000) for c in STRENGTHS]
@@ -219,7 +219,7 @@ class SeparateCRF(BaseSequenceClassifier):
         return structure_of(X)
 
     def _links(self, X: SequenceArray, structure: Structure) -> TypedLinks:
-        """The links of X, with their types."""
+        """Return the links of X, with their types."""
         of_edges, n_types = self._edge_encoder.transform_edges(X), len(self.edge_attribute_names_)
         kind = np.zeros(len(structure.links()[0]), dtype=np.int64)
         if isinstance(X, GraphArray) and n_types:
@@ -268,7 +268,7 @@ def _nodes(X: SequenceArray) -> SequenceArray:
 def _classifier_requirements(
     estimator: Any, n_labels: int, n_attributes: int
 ) -> Iterator[Requirement]:
-    """What must hold for a classifier of nodes; the arrays of the default classifier too."""
+    """Yield what must hold for a classifier of nodes; the arrays of the default classifier too."""
     n_known = len(estimator.classes_)
     yield indices("classes_", estimator.classes_, (n_known,), n_labels)
     if isinstance(estimator, LogisticRegression):

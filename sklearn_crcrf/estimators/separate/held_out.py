@@ -114,7 +114,7 @@ class HeldOut:
         return Settings(estimators[k], float(exponents[e]), is_symmetric)
 
     def _can_be_tested(self) -> bool:
-        """Whether every fold leaves at least two different labels to train on."""
+        """Return whether every fold leaves at least two different labels to train on."""
         ids, folds = self._nodes.ids, range(self._n_folds)
         return min(len(np.unique(ids[(ids >= 0) & (self._fold != k)])) for k in folds) > 1
 
@@ -175,7 +175,7 @@ def log_probabilities(estimator: Any, attributes: Any, n_labels: int) -> np.ndar
 
 
 def _is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
-    """Whether a sum of losses is below another one by more than chance would make it."""
+    """Return whether a sum of losses is below another one by more than chance would make it."""
     gain = other - loss
     gain = gain[(other != 0) | (loss != 0)]
     return bool(gain.sum() > LEAST_GAIN * np.sqrt(len(gain)) * gain.std()) if len(gain) else False

@@ -36,13 +36,13 @@ class TypedLinks(NamedTuple):
     n_types: int
 
     def row(self) -> np.ndarray:
-        """The table of each row of token transitions, -1 where it is of no link."""
+        """Return the table of each row of token transitions, -1 where it is of no link."""
         row = np.full(self.structure.n_rows, -1)
         row[self.structure.rows_of_links()] = self.kind
         return row
 
     def count_pairs(self, ids: np.ndarray, n_labels: int) -> np.ndarray:
-        """How often two known labels are linked.
+        """Return how often two known labels are linked.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class TypedLinks(NamedTuple):
         return pairs
 
     def expected_pairs(self, scores: Scores) -> np.ndarray:
-        """How often two labels are linked in expectation, in the shape of :meth:`count_pairs`."""
+        """Return how often two labels are linked in expectation, shaped as :meth:`count_pairs`."""
         structure, n = self.structure, len(scores.transition)
         _, gradient = structure.log_partition_and_gradient(scores, np.ones(structure.n_units))
         if self.n_types == 0:
