@@ -78,14 +78,16 @@ def label_weights(class_weight: Any, classes: np.ndarray, ids: np.ndarray) -> np
     known = ids[ids >= 0]
     if isinstance(class_weight, Mapping):
         real_numbers(list(class_weight.values()), "class_weight must hold a number for each label")
-    of_label = np.ones(len(classes) + 1)
+    weight_by_label = np.ones(len(classes) + 1)
     seen = np.unique(known)
     if isinstance(class_weight, str):  # which is said of any labels, also of several types
         classes = np.arange(len(classes))
-    of_label[seen] = compute_class_weight(class_weight, classes=classes[seen], y=classes[known])
-    if not (np.isfinite(of_label) & (of_label >= 0)).all():
+    weight_by_label[seen] = compute_class_weight(
+        class_weight, classes=classes[seen], y=classes[known]
+    )
+    if not (np.isfinite(weight_by_label) & (weight_by_label >= 0)).all():
         raise ValueError(f"class_weight must be finite and not negative, but is {class_weight!r}")
-    return of_label[ids]
+    return weight_by_label[ids]
 
 
 def sequence_weights(weights: np.ndarray, offsets: np.ndarray) -> np.ndarray:

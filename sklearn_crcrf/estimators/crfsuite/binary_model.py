@@ -103,14 +103,14 @@ def crfsuite_bytes(model: CRFsuiteModel) -> bytes:
     features = _as_features(states, transitions)
     names = write_quarks(model.labels), write_quarks([model.attributes[k] for k in used])
     n_states = states.nnz
-    of_attributes = states.indptr.astype(np.int64)
-    of_labels = n_states + transitions.indptr.astype(np.int64)
+    state_bounds = states.indptr.astype(np.int64)
+    transition_bounds = n_states + transitions.indptr.astype(np.int64)
     first = HEADER.itemsize + CHUNK.itemsize + features.nbytes
     starts = np.cumsum([first, *map(len, names)])
     padding = -int(starts[2]) % 4
     start = int(starts[2]) + padding
-    label_lists = _reference_lists(b"LFRF", of_labels, start, N_MORE_LABELS)
-    attribute_lists = _reference_lists(b"AFRF", of_attributes, start + len(label_lists), 0)
+    label_lists = _reference_lists(b"LFRF", transition_bounds, start, N_MORE_LABELS)
+    attribute_lists = _reference_lists(b"AFRF", state_bounds, start + len(label_lists), 0)
     size = start + len(label_lists) + len(attribute_lists)
     if size >= LARGEST:
         raise ValueError(f"the model has {size} bytes; a model of CRFsuite has less than {LARGEST}")
@@ -141,13 +141,13 @@ def _features(data: bytes, start: int) -> np.ndarray:
 
 
 def _weights(features: np.ndarray, kind: int, shape: tuple[int, int]) -> sp.coo_array:
-    of_kind = features[features["kind"] == kind]
-    row, column = (of_kind[name].astype(np.int64) for name in ("source", "label"))
-    if len(of_kind) and (row.max() >= shape[0] or column.max() >= shape[1]):
+    chosen = features[features["kind"] == kind]
+    row, column = (chosen[name].astype(np.int64) for name in ("source", "label"))
+    if len(chosen) and (row.max() >= shape[0] or column.max() >= shape[1]):
         raise ValueError("a feature of the model is of a label or an attribute that has no name")
-    if len(np.unique(row * shape[1] + column)) < len(of_kind):
+    if len(np.unique(row * shape[1] + column)) < len(chosen):
         raise ValueError("a feature of the model is repeated")
-    return sp.coo_array((of_kind["weight"].copy(), (row, column)), shape=shape)
+    return sp.coo_array((chosen["weight"].copy(), (row, column)), shape=shape)
 
 
 def _as_features(states: sp.csr_array, transitions: sp.csr_array) -> np.ndarray:

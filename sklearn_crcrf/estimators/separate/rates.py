@@ -82,8 +82,8 @@ class TypedLinks(NamedTuple):
         """
         n_links = len(self.kind)
         entries = np.ones(n_links), (self.kind, np.arange(n_links))
-        of_type = sp.csr_array(entries, shape=(1 + self.n_types, n_links))
-        return np.array([of_type @ beliefs[ends] for ends in self.structure.links()])
+        by_type = sp.csr_array(entries, shape=(1 + self.n_types, n_links))
+        return np.array([by_type @ beliefs[ends] for ends in self.structure.links()])
 
 
 class LinkRates(NamedTuple):
@@ -276,13 +276,13 @@ def narrower_log_rates(
 def _scaled(rates: np.ndarray, marginals: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Logarithms of rates, whose rows and columns are scaled until the mean rate is 1."""
     first, second = marginals
-    of_row = of_column = np.ones(len(rates))
+    row_factor = column_factor = np.ones(len(rates))
     for _ in range(MAX_ROUNDS):
-        before, of_row = of_row, 1.0 / (rates @ (of_column * second))
-        of_column = 1.0 / ((of_row * first) @ rates)
-        if np.abs(of_row / before - 1.0).max() < TOLERANCE:
+        before, row_factor = row_factor, 1.0 / (rates @ (column_factor * second))
+        column_factor = 1.0 / ((row_factor * first) @ rates)
+        if np.abs(row_factor / before - 1.0).max() < TOLERANCE:
             break
-    return np.log(of_row[:, None] * rates * of_column)
+    return np.log(row_factor[:, None] * rates * column_factor)
 
 
 def _distributions(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
