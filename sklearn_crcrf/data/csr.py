@@ -13,7 +13,7 @@ from .._kernels.sparse.columns import has_sound_rows
 def csr_arrays(
     matrix: sp.csr_array | sp.csc_array, start: int = 0, stop: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The indptr, indices and values of a CSR or CSC matrix.
+    """Return the indptr, indices and values of a CSR or CSC matrix.
 
     The indptr covers the rows of a CSR, or columns of a CSC, from start to stop; by default all.
     """
@@ -78,7 +78,7 @@ def sound_csr(matrix: Any, name: str, where: Callable[[int], str]) -> Any:
 
 
 def stackable(matrix: Any, name: str) -> Any:
-    """A sparse matrix as a CSR that can be stacked; its entries may be checked afterwards.
+    """Return a sparse matrix as a CSR that can be stacked; its entries may be checked afterwards.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ def from_grid(images: Iterable[Any]) -> Graphs:
 def _forest_edges(
     nodes: SequenceArray, parents: np.ndarray, edge_type: Any, name: str, root: int
 ) -> Edges:
-    """The edges from parents to children; ``root`` is the parent of a root."""
+    """Return the edges from parents to children; ``root`` is the parent of a root."""
     parents = parents - (root + 1)
     check_parents(parents, nodes.offsets, name, root)
     is_child = parents >= 0
@@ -158,7 +158,7 @@ def _forest_edges(
 
 
 def _split_frame(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
-    """The columns of a DataFrame as sequences, and the heads."""
+    """Return the columns of a DataFrame as sequences, and the heads."""
     if X.ndim == 1 or head not in X.columns:
         raise ValueError(f"X has no column {head!r}")
     if X.index.nlevels == 1:
@@ -168,7 +168,7 @@ def _split_frame(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
 
 
 def _split_dicts(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
-    """The tokens without the key of the head, and the heads."""
+    """Return the tokens without the key of the head, and the heads."""
     nodes = _samples(X)
     tokens: list[Any] = nodes.data.tolist() if isinstance(nodes.data, np.ndarray) else [None]
     for i, token in enumerate(tokens):
@@ -184,7 +184,7 @@ def _split_dicts(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
 
 
 def _whole_numbers(values: SequenceArray, name: str) -> np.ndarray:
-    """One integer for each token; strings of digits are integers too."""
+    """Return one integer for each token; strings of digits are integers too."""
     if values.data.dtype.kind in "iu":
         return values.data.astype(np.int64)
     given = values.data.tolist()
@@ -199,7 +199,7 @@ def _whole_numbers(values: SequenceArray, name: str) -> np.ndarray:
 
 
 def _whole_number(value: Any) -> int | None:
-    """The value of an integer of 64 bits, or of a str of digits; else None."""
+    """Return the value of an integer of 64 bits, or of a str of digits; else None."""
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
@@ -207,7 +207,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def _listed(samples: Any, name: str) -> list:
-    """The items of all samples."""
+    """Return the items of all samples."""
     if sp.issparse(samples) or hasattr(samples, "nodes") or not isinstance(samples, Iterable):
         raise _not_listed(samples, name)
     return list(samples)
@@ -226,7 +226,7 @@ def _check_count(nodes: SequenceArray, n_samples: int, name: str) -> None:
 
 
 def _pairs(edges: Any, sample: int) -> np.ndarray:
-    """The edges of one sample as an array of two columns."""
+    """Return the edges of one sample as an array of two columns."""
     try:
         pairs = np.asarray(edges if hasattr(edges, "shape") else list(edges))
     except (TypeError, ValueError):  # no list, or the items differ in length
@@ -239,7 +239,7 @@ def _pairs(edges: Any, sample: int) -> np.ndarray:
 
 
 def _entries(matrix: Any, n_tokens: int, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows, columns and values of the entries of a matrix other than 0, row by row."""
+    """Return the rows, columns and values of the entries of a matrix other than 0, row by row."""
     matrix = sp.csr_array(matrix) if isinstance(matrix, np.ndarray) else matrix
     if not sp.issparse(matrix) or matrix.dtype.kind not in "biuf":
         raise ValueError(f"{name}: it must be a sparse matrix of real numbers")
@@ -254,7 +254,7 @@ def _entries(matrix: Any, n_tokens: int, name: str) -> tuple[np.ndarray, np.ndar
 
 
 def _attributes(samples: list, attribute: Any, noun: str) -> list[list]:
-    """One attribute, or all of them as a dict, of each node or edge of each graph."""
+    """Return one attribute, or all of them as a dict, of each node or edge of each graph."""
     found: list[list] = []
     for i, items in enumerate(samples):
         found.append([])
@@ -268,7 +268,7 @@ def _attributes(samples: list, attribute: Any, noun: str) -> list[list]:
 
 
 def _with_rows(samples: list[list], kinds: tuple[type, ...], name: str) -> list:
-    """The values of each sample; as rows of an array if a value is of one of these kinds."""
+    """Return the values of each sample; as rows of an array if a value is of one of these kinds."""
     if not any(isinstance(value, kinds) for values in samples for value in values):
         return samples
     rows: list[Any] = []

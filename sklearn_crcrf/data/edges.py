@@ -66,12 +66,12 @@ def checked_edges(edges: Edges, offsets: np.ndarray) -> Edges:
 
 
 def token_edges(edges: Edges, offsets: np.ndarray) -> np.ndarray:
-    """The ends of all edges as numbers among all tokens, int64 of shape (n_edges, 2)."""
+    """Return the ends of all edges as numbers among all tokens, int64 of shape (n_edges, 2)."""
     return edges.pairs + np.repeat(offsets[:-1], np.diff(edges.offsets))[:, np.newaxis]
 
 
 def forest_parents(edges: Edges, offsets: np.ndarray) -> np.ndarray:
-    """The position of the parent of each token within its sample, -1 for a root.
+    """Return the position of the parent of each token within its sample, -1 for a root.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _wrong_edge(pairs: np.ndarray, edge_offsets: np.ndarray, edge: int, what: st
 
 
 def _place(name: str, edge_offsets: np.ndarray, edge: int) -> str:
-    """The sample and the number of an edge there, for an error message."""
+    """Return the sample and the number of an edge there, for an error message."""
     sample, number = locate(edge_offsets, edge)
     return f"{name}, sample {sample}, edge {number}"
 
@@ -188,7 +188,7 @@ def _check_no_cycle(parents: np.ndarray, offsets: np.ndarray, name: str) -> None
 
 
 def _token_on_cycle(parent: np.ndarray, longest: int) -> int | None:
-    """A token of the first sample with a cycle, on the cycle; None if there is no cycle.
+    """Return a token of the first sample with a cycle, on the cycle; None if there is no cycle.
 
     ``parent`` has numbers among all tokens. Each round doubles the distance of the ancestors: the
     ancestors at distance 2 d of a token are those at distance d of its ancestor at distance d.

@@ -39,15 +39,15 @@ class Items(NamedTuple):
     offsets: np.ndarray
 
     def key(self, item: int) -> str:
-        """The key of one item."""
+        """Return the key of one item."""
         return self.keys[self.key_ids[item]]
 
     def invalid(self, item: int, what: str, value: Any) -> ValueError:
-        """The error to raise for an invalid item; ``what`` says what it must be."""
+        """Return the error to raise for an invalid item; ``what`` says what it must be."""
         return self.error(item, f"{what}, but is {describe(value)}")
 
     def error(self, item: int, problem: str) -> ValueError:
-        """The error to raise for an item; the message names its sequence and position."""
+        """Return the error to raise for an item; the message names its sequence and position."""
         token = int(np.searchsorted(self.starts, item, side="right")) - 1
         return ValueError(f"{token_name('X', self.offsets, token)}: {problem}")
 
@@ -88,7 +88,7 @@ def read_items(tokens: list, offsets: np.ndarray) -> Items:
 
 
 def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> ValueError:
-    """The error to raise for token number ``token``; ``what`` says what it must be."""
+    """Return the error to raise for token number ``token``; ``what`` says what it must be."""
     message = f"{token_name('X', offsets, token)}: {what}, but is {describe(value)}"
     if what.startswith("the token") and isinstance(value, (tuple, list)):
         is_row = all(isinstance(part, Number) for part in value)
@@ -101,7 +101,7 @@ def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> Val
 
 
 def _unfold(items: Items) -> Items:
-    """The same items, with dicts and lists replaced by their items."""
+    """Return the same items, with dicts and lists replaced by their items."""
     keys: list[str] = []
     values: list[Any] = []
     ends = [0]

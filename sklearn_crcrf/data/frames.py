@@ -17,7 +17,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
-    """The tokens of a DataFrame, and the rows that they come from.
+    """Return the tokens of a DataFrame, and the rows that they come from.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
 
 
 def as_frame(X: Any) -> Any:
-    """The DataFrame itself; a Series becomes a DataFrame with one column."""
+    """Return the DataFrame itself; a Series becomes a DataFrame with one column."""
     return X.to_frame("token" if X.name is None else X.name) if X.ndim == 1 else X
 
 
 def frame_columns(X: Any) -> Any:
-    """The columns of a DataFrame: an array or CSR if all are numeric, else a SymbolTable.
+    """Return the columns of a DataFrame: an array or CSR if all are numeric, else a SymbolTable.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def frame_symbols(X: Any) -> SymbolTable:
 
 
 def column_symbols(column: Any) -> tuple[np.ndarray, list[str]]:
-    """The codes of the values of a column of a DataFrame, -1 if missing, and its symbols.
+    """Return the codes of the values of a column of a DataFrame, -1 if missing, and its symbols.
 
     Symbols are the values as strings, in the order of their first occurrence.
 
@@ -116,7 +116,7 @@ def column_symbols(column: Any) -> tuple[np.ndarray, list[str]]:
 
 
 def _read_index(index: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The order of the rows that puts sequences together, and the lengths of the sequences."""
+    """Find the order of the rows that puts sequences together, and the lengths of the sequences."""
     sequence, _ = index.droplevel(-1).factorize()
     position, values = index.get_level_values(-1).factorize()
     is_missing = np.any([np.asarray(codes) < 0 for codes in index.codes], axis=0)
@@ -129,7 +129,7 @@ def _read_index(index: Any) -> tuple[np.ndarray, np.ndarray]:
 def rows_in_order(
     sequence: np.ndarray, position: np.ndarray, values: Iterable[Any], name: str
 ) -> np.ndarray:
-    """The order of the rows that puts sequences together, with tokens in order.
+    """Return the order of the rows that puts sequences together, with tokens in order.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def rows_in_order(
 
 
 def _ranks(values: Iterable[Any], position: np.ndarray, name: str) -> np.ndarray:
-    """The rank of each position, equal for equal numbers."""
+    """Return the rank of each position, equal for equal numbers."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biufmM":
         return np.unique(values, return_inverse=True)[1]
     values = list(values)
@@ -193,7 +193,7 @@ def _ranks(values: Iterable[Any], position: np.ndarray, name: str) -> np.ndarray
 
 
 def _number(value: Any) -> Any:
-    """A number, or text as a number; None if it is neither."""
+    """Return a number, or text as a number; None if it is neither."""
     if not isinstance(value, str):
         return value if isinstance(value, Number) else None
     text = value.strip()

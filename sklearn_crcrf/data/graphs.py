@@ -383,12 +383,12 @@ class GraphArray(SequenceArray):
         return GraphArray, (self.data, self.offsets, *self._edges)
 
     def copy(self) -> "GraphArray":
-        """A copy that shares no memory with the original."""
+        """Return a copy that shares no memory with the original."""
         data = None if self.edge_data is None else self.edge_data.copy()
         return _graphs(super().copy(), Edges(self.edges.copy(), self.edge_offsets.copy(), data))
 
     def with_data(self, data: Any) -> "GraphArray":
-        """The same graphs with other data.
+        """Return the same graphs with other data.
 
         Parameters
         ----------
@@ -443,7 +443,7 @@ def _same_edges(a: Edges, b: Edges) -> bool:
 
 
 def _joined_edges(parts: list[Edges]) -> Edges:
-    """The edges of all parts; their data must be of the same kind."""
+    """Return the edges of all parts; their data must be of the same kind."""
     counts = np.concatenate([np.diff(part.offsets) for part in parts])
     pairs = np.concatenate([part.pairs for part in parts])
     offsets = np.append(0, np.cumsum(counts))

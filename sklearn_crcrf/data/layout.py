@@ -195,7 +195,7 @@ class Sequences(NamedTuple):
 
 
 def _as_column(values: Any, name: str) -> np.ndarray:
-    """One value for each row as a 1-D array, in which missing values stay what they are."""
+    """Return one value for each row as a 1-D array, in which missing values stay what they are."""
     dtype: Any = getattr(values, "dtype", None)
     if hasattr(values, "hasnans") and not isinstance(dtype, np.dtype) and dtype.kind in "iub":
         values = values.to_numpy(dtype=object if values.hasnans else None)  # not as floats
@@ -212,7 +212,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _is_flat(values: Any, n_tokens: int) -> bool:
-    """Whether there is a value for each token, and none is a sequence."""
+    """Say whether there is a value for each token, and none is a sequence."""
     has_length = hasattr(values, "__len__") and not isinstance(values, SequenceArray)
     if not has_length or not 0 < len(values) == n_tokens:
         return False
@@ -228,7 +228,7 @@ def check_one_per_token(y: SequenceArray, name: str) -> None:
 
 
 def unpadded(X: np.ndarray) -> SequenceArray:
-    """The sequences of an array, without the rows of NaN at their ends.
+    """Return the sequences of an array, without the rows of NaN at their ends.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def unpadded(X: np.ndarray) -> SequenceArray:
 
 
 def unpadded_labels(y: np.ndarray, lengths: np.ndarray) -> Any:
-    """The labels of an array, without the padding behind the tokens.
+    """Return the labels of an array, without the padding behind the tokens.
 
     Parameters
     ----------
@@ -279,5 +279,5 @@ def unpadded_labels(y: np.ndarray, lengths: np.ndarray) -> Any:
 
 
 def _within(lengths: np.ndarray, length: int) -> np.ndarray:
-    """Which positions are before the ends of their sequences, (n_sequences, length)."""
+    """Say which positions are before the ends of their sequences, (n_sequences, length)."""
     return np.arange(length) < lengths[:, None]

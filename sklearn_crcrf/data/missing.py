@@ -14,7 +14,7 @@ _NEVER_MISSING = (int, np.integer, np.bool_, bytes, tuple, set, frozenset)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas.NA."""
+    """Say whether a value is None, NaN, NaT or pandas.NA."""
     try:
         return value is None or not bool(value == value)
     except TypeError:  # pandas.NA has no truth value
@@ -24,7 +24,7 @@ def is_missing(value: Any) -> bool:
 
 
 def unusual_types(values: np.ndarray) -> set[type]:
-    """The types of the values that are not usual labels.
+    """Return the types of the values that are not usual labels.
 
     Usual are strings, numbers other than NaN and -100, and tuples of str, int and None.
 
@@ -48,7 +48,7 @@ def unusual_types(values: np.ndarray) -> set[type]:
 
 
 def are_missing(values: np.ndarray) -> np.ndarray:
-    """Which values of an array are missing.
+    """Say which values of an array are missing.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def check_finite(X: SequenceArray) -> None:
 
 
 def first_not_finite(data: Any) -> tuple[int, Any] | None:
-    """The row and the value of the first number that is not finite; None if all are.
+    """Return the row and the value of the first number that is not finite; None if all are.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def first_not_finite(data: Any) -> tuple[int, Any] | None:
 
 
 def as_numbers(X: SequenceArray, dtype: Any) -> np.ndarray | sp.csr_array:
-    """The rows of all tokens as numbers of one type.
+    """Return the rows of all tokens as numbers of one type.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _first_infinite(values: np.ndarray) -> tuple | None:
 
 
 def _first_odd(values: np.ndarray, dtype: np.dtype) -> Any:
-    """The first value that cannot be converted."""
+    """Return the first value that cannot be converted."""
     wrong = [not _converts(value, dtype) for value in values.ravel()]
     return _first(np.reshape(wrong, values.shape))
 
@@ -117,12 +117,12 @@ def _first(wrong: np.ndarray) -> tuple | None:
 
 
 def _row(data: Any, at: tuple) -> int:
-    """The row of a value."""
+    """Return the row of a value."""
     return int(
         np.searchsorted(data.indptr, at[0], side="right") - 1 if sp.issparse(data) else at[0]
     )
 
 
 def _place(X: SequenceArray, at: tuple) -> str:
-    """The sequence and position of a value, for an error message."""
+    """Return the sequence and position of a value, for an error message."""
     return token_name("X", X.offsets, _row(X.data, at))

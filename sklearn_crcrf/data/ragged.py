@@ -57,7 +57,7 @@ class SequenceArray:
 
     @classmethod
     def _of(cls, data: Any, offsets: np.ndarray) -> "SequenceArray":
-        """An array from data and offsets that have been checked."""
+        """Return an array from data and offsets that have been checked."""
         array = object.__new__(cls)
         array.data, array.offsets = data, offsets
         return array
@@ -205,11 +205,11 @@ class SequenceArray:
         return SequenceArray, (self.data, self.offsets)
 
     def copy(self) -> "SequenceArray":
-        """A copy that shares no memory with the original."""
+        """Return a copy that shares no memory with the original."""
         return SequenceArray(self.data.copy(), self.offsets.copy())
 
     def with_data(self, data: Any) -> "SequenceArray":
-        """The same sequences with other data.
+        """Return the same sequences with other data.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class SequenceArray:
         return SequenceArray(data, self.offsets)
 
     def checked(self, name: str) -> "SequenceArray":
-        """The array, checked again: its arrays may have been changed since it was made.
+        """Return the array, checked again: its arrays may have been changed since it was made.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class SequenceArray:
 
     @staticmethod
     def _concatenated(parts: list, axis: int) -> "SequenceArray":
-        """The sequences of all parts, or with axis 1 their attributes, beside each other."""
+        """Return the sequences of all parts, or with axis 1 their attributes, beside each other."""
         if not all(isinstance(part, SequenceArray) for part in parts):
             raise TypeError(
                 "a SequenceArray can be joined only with another SequenceArray; "
@@ -274,7 +274,7 @@ class SequenceArray:
         return SequenceArray(data, first.offsets)
 
     def tolist(self) -> list:
-        """A list of sequences: lists of symbols or labels, or arrays of rows."""
+        """Return a list of sequences: lists of symbols or labels, or arrays of rows."""
         if isinstance(self.data, np.ndarray) and self.ndim == 1:
             tokens = self.data.tolist()
             return [tokens[start:stop] for start, stop in pairwise(self.offsets.tolist())]
@@ -296,7 +296,7 @@ def checked_offsets(
 
 
 def sound_rows(data: Any, offsets: np.ndarray, name: str) -> Any:
-    """The data of all tokens; sparse data is checked and gets sound rows.
+    """Return the data of all tokens; sparse data is checked and gets sound rows.
 
     ``name`` is the name of the data in an error message.
     """
@@ -313,12 +313,12 @@ def joined_ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def longest_first(offsets: np.ndarray) -> np.ndarray:
-    """The order of the sequences by decreasing length; equal lengths keep their order."""
+    """Return the order of the sequences by decreasing length; equal lengths keep their order."""
     return np.argsort(-np.diff(offsets), kind="stable")
 
 
 def locate(offsets: np.ndarray, token: int) -> tuple[int, int]:
-    """The sequence of token number ``token``, and its position there, for an error message."""
+    """Find the sequence of token number ``token``, and its position there, for an error message."""
     sequence = int(np.searchsorted(offsets, token, side="right")) - 1
     return sequence, int(token - offsets[sequence])
 
@@ -361,7 +361,7 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
 
 
 def without_arrow(values: Any) -> Any:
-    """An array of pyarrow, or a Series of polars, as a list; anything else as it is."""
+    """Return an array of pyarrow, or a Series of polars, as a list; anything else as it is."""
     if hasattr(values, "iloc") or hasattr(values, "schema"):  # frames
         return values
     if hasattr(values, "to_pylist"):
@@ -370,7 +370,7 @@ def without_arrow(values: Any) -> Any:
 
 
 def n_tokens(s: Any) -> int | None:
-    """The length of a sequence; None if ``s`` is not a sequence."""
+    """Return the length of a sequence; None if ``s`` is not a sequence."""
     if isinstance(s, (list, tuple)):
         return len(s)
     if hasattr(s, "shape"):  # before Mapping: a dok_matrix is a dict too
@@ -397,7 +397,7 @@ def _have_one_kind(sequences: list) -> bool:
 
 
 def as_integers(values: Any, name: str) -> np.ndarray:
-    """An int64 array; ValueError for values of another type."""
+    """Return an int64 array; ValueError for values of another type."""
     values = np.asarray(values)
     if values.size and values.dtype.kind not in "iu":
         raise ValueError(f"{name} must be integers, not of type {values.dtype}")
@@ -435,7 +435,7 @@ def join_rows(pieces: list, axis: int) -> Any:
 
 
 def same_rows(a: Any, b: Any) -> bool:
-    """Whether data of the same shape is equal."""
+    """Say whether data of the same shape is equal."""
     if sp.issparse(a) and sp.issparse(b):
         return (a != b).nnz == 0
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):

@@ -76,7 +76,7 @@ def as_sequences(
 
 
 def is_table(X: Any) -> bool:
-    """Whether a sample of X is a row, rather than a sequence.
+    """Say whether a sample of X is a row, rather than a sequence.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def sound_table(X: Any) -> Any:
 
 
 def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Layout]:
-    """All tokens, and the layout of X."""
+    """Return all tokens, and the layout of X."""
     has_no_samples = isinstance(X, (str, bytes, Mapping, Set, Iterator)) and not sp.issparse(X)
     if X is None or has_no_samples:
         raise ValueError(

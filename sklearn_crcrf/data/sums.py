@@ -50,14 +50,14 @@ class RowSums:
         row_sums.add_outer_products(*self._arrays, dense, out, *self._kept(start, stop), start)
 
     def cut(self, share: int, n_shares: int) -> tuple[int, int]:
-        """One of ``n_shares`` slices of the kept rows, with about equal numbers of entries."""
+        """Find one of ``n_shares`` slices of the kept rows, with about equal numbers of entries."""
         indptr = self._arrays[0]
         wanted = indptr[-1] * np.array([share, share + 1]) // n_shares
         start, stop = np.searchsorted(indptr[:-1], wanted)
         return int(start), int(stop)
 
     def _kept(self, start: int, stop: int) -> tuple[int, int]:
-        """The rows ``start`` to ``stop``, as a slice of the kept rows."""
+        """Return the rows ``start`` to ``stop``, as a slice of the kept rows."""
         if self._skips:
             rows = self._arrays[-1]
             start, stop = np.searchsorted(rows, np.array([start, stop], dtype=rows.dtype))

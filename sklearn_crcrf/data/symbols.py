@@ -160,15 +160,15 @@ class SymbolTable:
         return _join_rows(args[0]) if axis == 0 else join_columns(args[0])
 
     def copy(self) -> "SymbolTable":
-        """A copy that shares no codes with the original."""
+        """Return a copy that shares no codes with the original."""
         return self._with_codes(self.codes.copy())
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a column of this name."""
+        """Say whether there is a column of this name."""
         return name in self._places
 
     def place(self, name: str) -> int:
-        """The number of the column of this name.
+        """Return the number of the column of this name.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class SymbolTable:
         return np.append(self.categories[j], np.array(None))[self.codes[:, j]]
 
     def select(self, names: Sequence[str]) -> "SymbolTable":
-        """A table of some of the columns, in the order of the names."""
+        """Return a table of some of the columns, in the order of the names."""
         places = [self.place(name) for name in names]
         return SymbolTable(
             self.codes[:, places],
@@ -281,7 +281,7 @@ def require_symbols(data: Any) -> None:
 
 
 def symbols_by_key(X: SequenceArray) -> "SymbolTable | ItemTable":
-    """The symbols of feature dicts by key; what :func:`symbolize` returns for all else."""
+    """Return the symbols of feature dicts by key; what :func:`symbolize` returns for all else."""
     data = X.data
     require_symbols(data)
     if isinstance(data, SymbolTable):
@@ -347,7 +347,7 @@ class ItemTable:
         return usual or [least[1]][: len(self.names)]
 
     def columns(self, names: Sequence[str] | None = None) -> SymbolTable:
-        """A column for each of some keys, by default of all.
+        """Return a column for each of some keys, by default of all.
 
         Raises
         ------
@@ -416,7 +416,7 @@ class ItemTable:
 
 
 def _texts(items: Items) -> list[str]:
-    """Every value as a string."""
+    """Return every value as a string."""
     doubtful = items.kinds - {str, bool, int}
     if doubtful:
         for i, value in enumerate(items.values):
@@ -430,7 +430,7 @@ def _texts(items: Items) -> list[str]:
 
 
 def join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
-    """One table with the columns of all tables."""
+    """Return one table with the columns of all tables."""
     return SymbolTable(
         np.concatenate([t.codes for t in tables], axis=1),
         [c for t in tables for c in t._categories],

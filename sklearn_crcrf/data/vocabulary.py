@@ -82,13 +82,13 @@ class JoinedStrings:
         return np.array(self.tolist(), dtype=object)
 
     def with_prefix(self, prefix: str) -> "JoinedStrings":
-        """The same strings, each with ``prefix`` before it."""
+        """Return the same strings, each with ``prefix`` before it."""
         strings = copy(self)
         strings.prefix = prefix + self.prefix
         return strings
 
     def tolist(self) -> list[str]:
-        """All strings."""
+        """Return all strings."""
         columns = [
             [part[code] for code in row]
             for part, row in zip(self.parts, self.codes.tolist(), strict=True)
@@ -137,7 +137,7 @@ class Vocabulary:
         return self._table.symbols.copy()
 
     def add(self, tokens: Iterable[str] | JoinedStrings) -> np.ndarray:
-        """The ids of the tokens; new strings are given the next ids.
+        """Return the ids of the tokens; new strings are given the next ids.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Vocabulary:
         return _ids(self._table.add, self._table.add_joined, tokens)
 
     def lookup(self, tokens: Iterable[str] | JoinedStrings) -> np.ndarray:
-        """The ids of the tokens, -1 if a string was never added.
+        """Return the ids of the tokens, -1 if a string was never added.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Vocabulary:
         return _ids(self._table.lookup, self._table.lookup_joined, tokens)
 
     def copy(self) -> "Vocabulary":
-        """A vocabulary with the same strings; either can then be extended without the other."""
+        """Get a vocabulary with the same strings; either can then be extended without the other."""
         return Vocabulary(self._table.symbols)
 
     def __len__(self) -> int:
@@ -214,7 +214,7 @@ def _requirements(text: str, lengths: Any) -> Iterator[Requirement]:
 
 
 def describe(token: Any) -> str:
-    """The value or type of an invalid token, for an error message."""
+    """Return the value or type of an invalid token, for an error message."""
     if token is None or (isinstance(token, float) and not isfinite(token)):
         return str(token)
     return f"of type {type(token).__name__}"

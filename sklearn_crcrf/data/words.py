@@ -77,7 +77,7 @@ def find_words(X: SequenceArray, is_counted: np.ndarray | None = None) -> Words:
 
 
 def words_of(X: SequenceArray) -> str:
-    """The name of the column of the words of token strings, feature dicts or symbols.
+    """Return the name of the column of the words of token strings, feature dicts or symbols.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def words_of(X: SequenceArray) -> str:
 
 
 def _candidates(columns: "list[_Column]", numbers: set[str]) -> "list[_Column]":
-    """The columns of words that differ within sequences; if there are none, others."""
+    """Return the columns of words that differ within sequences; if there are none, others."""
     kinds: list[Callable[[_Column], bool]] = [
         lambda column: column.name not in numbers,
         lambda column: "|" not in column.name,  # not symbols that a Window has joined
@@ -165,7 +165,7 @@ class _Column:
         return int(self._times.sum())
 
     def tells(self, other: "_Column") -> bool:
-        """Whether these symbols tell the fewer symbols of another column, or are the same."""
+        """Say whether these symbols tell the fewer symbols of another column, or are the same."""
         pairs = np.unique(((self._codes.astype(np.int64) + 1) << 32) + other._codes + 1)
         if len(pairs) > len(np.unique(self._codes)) or other.n_symbols > self.n_symbols:
             return False

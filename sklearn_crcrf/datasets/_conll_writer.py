@@ -82,7 +82,7 @@ def write_conll(
 
 
 def _observations(X: SequenceArray, columns: Sequence[str] | None) -> dict[str, list]:
-    """The columns of X by name."""
+    """Return the columns of X by name."""
     if isinstance(X.data, SymbolTable):
         return {name: X.data.column(name).tolist() for name in X.data.names}
     if X.data.ndim != 1:

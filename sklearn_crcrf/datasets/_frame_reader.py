@@ -93,7 +93,7 @@ def read_frame(
 
 
 def _values(column: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The values of a column, and which of them are missing."""
+    """Return the values of a column, and which of them are missing."""
     values = column.to_list()
     kinds = [kind for kind in set(map(type, values)) if issubclass(kind, Collection)]
     wrong = {kind for kind in kinds if not issubclass(kind, (str, bytes))}
@@ -108,7 +108,7 @@ def _values(column: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _complete(column: Any) -> list:
-    """The values of a column, none of them missing."""
+    """Return the values of a column, none of them missing."""
     values, is_missing = _values(column)
     if is_missing.any():
         raise ValueError(f"the column {column.name!r} has no value in row {np.argmax(is_missing)}")
@@ -116,14 +116,14 @@ def _complete(column: Any) -> list:
 
 
 def _numbers(column: Any) -> tuple[np.ndarray, list]:
-    """The number of each value, in the order of their first rows; and the different values."""
+    """Find the number of each value, in the order of their first rows; and the different values."""
     found: dict[Any, int] = {}
     numbers = [found.setdefault(value, len(found)) for value in _complete(column)]
     return np.array(numbers, dtype=int), list(found)
 
 
 def _tokens(columns: Any) -> Any:
-    """An array if all columns are numeric, else a SymbolTable."""
+    """Return an array if all columns are numeric, else a SymbolTable."""
     numeric = [name for name in columns.columns if columns[name].dtype.is_numeric()]
     if len(numeric) == len(columns.columns):
         rows = [_complete(columns[name]) for name in numeric]

@@ -183,7 +183,7 @@ def read_conllu(
 
 
 def _checked_names(columns: Sequence[str], label: str | None) -> list[str]:
-    """The names of the columns that are read."""
+    """Return the names of the columns that are read."""
     check_no_string(columns, "columns")
     names = [*columns] if label is None else [*columns, label]
     unknown = [name for name in names if name not in CONLLU]

@@ -58,11 +58,11 @@ class Rows(NamedTuple):
         return known.get(self.sep, repr(self.sep))
 
     def number(self, token: int) -> int:
-        """The number of the line of a token, counted from 1."""
+        """Return the number of the line of a token, counted from 1."""
         return [i for i, line in enumerate(self.lines, start=1) if line][token]
 
     def has_width(self, widths: Iterable[int]) -> bool:
-        """Whether all tokens have the same number of columns, and it is one of these."""
+        """Say whether all tokens have the same number of columns, and it is one of these."""
         found = {token.count(self.character) + 1 for token in self.tokens}
         return len(found) <= 1 and found <= set(widths)
 
@@ -76,7 +76,7 @@ class Rows(NamedTuple):
                 )
 
     def table(self, names: Sequence[str | None]) -> dict[str, list[str]]:
-        """The columns that have a name.
+        """Return the columns that have a name.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Rows(NamedTuple):
         return table
 
     def sequences(self, names: Sequence[str | None]) -> tuple[list, list | None]:
-        """The tokens of each sequence, and their labels if there is a column "label"."""
+        """Return the tokens of each sequence, and their labels if there is a column "label"."""
         table, bounds = self.table(names), self.bounds
         labels = table.pop("label", None)
         return cut(as_tokens(table), bounds), None if labels is None else cut(labels, bounds)
@@ -137,7 +137,7 @@ class Reading(NamedTuple):
         return words_of(rows) if self.conventions and is_conllu(rows) else rows
 
     def separator(self, lines: Iterable[str]) -> str:
-        """The separator of columns of these lines, which may be more than those that are read.
+        """Find the separator of columns of these lines, which may be more than those that are read.
 
         Lines that begin with ``#`` need not have a tab, as they may be comments.
         """
@@ -152,7 +152,7 @@ class Reading(NamedTuple):
         return TABS if n_tabs else SPACES
 
     def _kept(self, line: str) -> str | None:
-        """The line; None if it is left out, and empty if it ends a sequence."""
+        """Return the line; None if it is left out, and empty if it ends a sequence."""
         if self.conventions and line.startswith(DOCUMENT) and line.split()[0] == DOCUMENT:
             return ""
         return None if self.comment and line.startswith(tuple(self.comment)) else line
@@ -170,7 +170,7 @@ def check_separator(sep: str | None, named: Sequence[str] = ()) -> None:
 
 
 def words_of(rows: Rows) -> Rows:
-    """The rows of CoNLL-U without ranges of words and empty nodes."""
+    """Return the rows of CoNLL-U without ranges of words and empty nodes."""
     lines = [None if line and _RANGE_OR_EMPTY.match(line) else line for line in rows.lines]
     return _rows(lines, rows.sep)
 
@@ -194,7 +194,7 @@ def checked_columns(columns: Sequence[str | None] | None, width: int) -> list[st
 
 
 def prefixes(comment: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The beginnings of lines that are comments."""
+    """Return the beginnings of lines that are comments."""
     found = (comment,) if isinstance(comment, str) else tuple(comment or ())
     if not all(isinstance(prefix, str) and prefix for prefix in found):
         raise ValueError(f"comment must be one or several strings, none empty, got {comment!r}")
@@ -202,7 +202,7 @@ def prefixes(comment: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def is_conllu(rows: Rows) -> bool:
-    """Whether this is text in the ten columns of CoNLL-U, of which the first has numbers."""
+    """Say whether this is text in the ten columns of CoNLL-U, of which the first has numbers."""
     return (
         rows.character == "\t"
         and bool(rows.tokens)
@@ -212,7 +212,7 @@ def is_conllu(rows: Rows) -> bool:
 
 
 def as_tokens(table: dict[str, list[str]]) -> list:
-    """The tokens of a table: strings from a single column, else dicts."""
+    """Return the tokens of a table: strings from a single column, else dicts."""
     if len(table) == 1:
         return next(iter(table.values()))
     names = tuple(table)
@@ -220,7 +220,7 @@ def as_tokens(table: dict[str, list[str]]) -> list:
 
 
 def cut(flat: list, bounds: list[int]) -> list[list]:
-    """The items between each bound and the next."""
+    """Return the items between each bound and the next."""
     return [flat[a:b] for a, b in pairwise(bounds)]
 
 
@@ -234,7 +234,7 @@ def _rows(lines: list[str | None], sep: str) -> Rows:
 
 
 def _by_spaces(tokens: list[str]) -> list[str]:
-    """The lines with one space in place of each run of spaces and tabs."""
+    """Return the lines with one space in place of each run of spaces and tabs."""
     text = "\n".join(tokens).replace("\t", " ")
     while "  " in text:
         text = text.replace("  ", " ")
@@ -242,7 +242,7 @@ def _by_spaces(tokens: list[str]) -> list[str]:
 
 
 def _by_tabs(tokens: list[str]) -> list[str]:
-    """The lines with one tab in place of each run of tabs, unless this makes them less even.
+    """Return the lines with one tab in place of each run of tabs, unless this makes them less even.
 
     So columns may be aligned by tabs, and may also be empty.
     """
@@ -277,6 +277,6 @@ def _without_headings(lines: list[str | None], sep: str) -> list[str | None]:
 
 
 def _layouts(rows: Rows) -> set[tuple[int, str]]:
-    """The number of columns of each line, with the last column if there are several."""
+    """Return the number of columns of each line, with the last column if there are several."""
     fields = [token.split(rows.character) for token in rows.tokens]
     return {(len(row), row[-1] if len(row) > 1 else "") for row in fields}

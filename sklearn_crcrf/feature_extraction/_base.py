@@ -28,7 +28,7 @@ class SequenceTransformer(Sound, TransformerMixin, BaseEstimator):
         return tags
 
     def _output(self, result: SequenceArray, X: Any) -> Any:
-        """The result, in the container that ``set_output`` asks for."""
+        """Return the result, in the container that ``set_output`` asks for."""
         container = _get_output_config("transform", self)["dense"]
         if container == "default":
             return result
@@ -169,7 +169,7 @@ class SymbolTransformer(SequenceTransformer):
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a DataFrame, or a Series with a row for each token."""
+    """Say whether X is a DataFrame, or a Series with a row for each token."""
     return hasattr(X, "iloc") and is_table(X)
 
 
@@ -184,7 +184,7 @@ def as_symbols(X: Any) -> SequenceArray:
 
 
 def _rows_in_order(frame: Any) -> SequenceArray:
-    """The numbers of the rows of a DataFrame, as sequences."""
+    """Return the numbers of the rows of a DataFrame, as sequences."""
     rows = as_sequences(frame.iloc[:, :0].assign(row=np.arange(len(frame)))).X
     return SequenceArray(rows.data[:, 0], rows.offsets)
 

@@ -29,7 +29,7 @@ class Mentions(NamedTuple):
     kind: np.ndarray
 
     def tokens(self) -> np.ndarray:
-        """The tokens of all names, one name after the other."""
+        """Return the tokens of all names, one name after the other."""
         return joined_ranges(self.start, self.length)
 
 
@@ -63,7 +63,7 @@ def number_phrases(words: np.ndarray, start: np.ndarray, length: np.ndarray) -> 
 
 
 def proper_parts(mentions: Mentions) -> Mentions:
-    """All runs of tokens of names that are shorter than the name, with its kind."""
+    """Return all runs of tokens of names that are shorter than the name, with its kind."""
     kept = (mentions.length > 1) & (mentions.length <= LONGEST)
     start, length, kind = (array[kept] for array in mentions)
     parts = []
@@ -103,7 +103,7 @@ class Votes:
         self._counts = counts[np.stack([first, second])]
 
     def most_frequent(self, item: np.ndarray) -> np.ndarray:
-        """The most frequent kind of each item, -1 for an item without votes."""
+        """Return the most frequent kind of each item, -1 for an item without votes."""
         if len(self._items) == 0:
             return np.full(len(item), -1)
         place = np.minimum(np.searchsorted(self._items, item), len(self._items) - 1)
@@ -164,13 +164,13 @@ class Text(NamedTuple):
 
 
 def scheme_of(classes: np.ndarray) -> SchemeLabels | None:
-    """The parts of labels of segments; None for other labels."""
+    """Return the parts of labels of segments; None for other labels."""
     scheme = detect_scheme(classes.tolist())
     return read_labels(classes, scheme) if scheme and "O" in classes.tolist() else None
 
 
 def column_names(classes: np.ndarray, has_probabilities: bool) -> list[str]:
-    """The columns that :func:`found_table` makes."""
+    """Return the columns that :func:`found_table` makes."""
     names = [*_OF_TOKENS]
     if has_probabilities:
         names += _OF_PROBABILITIES
@@ -182,7 +182,7 @@ def column_names(classes: np.ndarray, has_probabilities: bool) -> list[str]:
 def found_table(
     found: Found, text: Text, classes: np.ndarray, has_probabilities: bool
 ) -> SymbolTable:
-    """The columns of all tokens.
+    """Return the columns of all tokens.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _elsewhere(item: np.ndarray, document: np.ndarray, kind: np.ndarray) -> list
 
 
 def _of_names(label: np.ndarray, text: Text, scheme: SchemeLabels) -> np.ndarray:
-    """The most frequent kinds of other and of longer names, -1 outside names, (3, n_tokens)."""
+    """Get the most frequent kinds of other and of longer names, -1 outside names, (3, n_tokens)."""
     start, end = find_runs(scheme, label, text.offsets)
     names = Mentions(start, end - start, scheme.kind[label[start]] + 1)
     parts = proper_parts(names)

@@ -44,17 +44,17 @@ class Neighbours:
         return np.flatnonzero(self._position == 0)
 
     def beside(self, offset: int) -> np.ndarray:
-        """The positions ``offset`` tokens to the right of each token (left, if negative)."""
+        """Return the positions ``offset`` tokens to the right of each token (left, if negative)."""
         if abs(offset) > _FARTHEST:
             raise ValueError(f"the offset {offset} is outside of every sequence")
         return self._position + offset
 
     def counted(self, number: int) -> np.ndarray:
-        """The position of token ``number`` of its sequence, for each token; -1 is the last."""
+        """Find the position of token ``number`` of its sequence, for each token; -1 is the last."""
         return np.full(len(self._length), number - 1) if number >= 0 else self._length + number
 
     def move(self, column: Column, positions: np.ndarray, outside: Callable[[int], str]) -> Column:
-        """The symbols at other positions of the same sequence.
+        """Return the symbols at other positions of the same sequence.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ def combine(columns: Sequence[Column]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _keys(columns: Sequence[Column]) -> np.ndarray:
-    """One key per token, equal if all codes are equal; -1 if one of the codes is -1."""
+    """Return one key per token, equal if all codes are equal; -1 if one of the codes is -1."""
     keys, size = columns[0].codes.astype(np.int64), len(columns[0].symbols)
     absent = keys < 0
     for codes, symbols in columns[1:]:

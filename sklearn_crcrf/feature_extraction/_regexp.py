@@ -74,7 +74,7 @@ def parse_regexp(text: str) -> Regexp:
 
 
 def find(regexp: Regexp, strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The first match in each of many strings.
+    """Return the first match in each of many strings.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class _Text:
         self.is_end[ends] = True
 
     def holds(self, character: str) -> np.ndarray:
-        """The places of characters that an item matches."""
+        """Return the places of characters that an item matches."""
         holds = np.zeros(self._points.max(initial=0) + 1, dtype=bool)
         matches = _meaning(character)
         holds[[ord(c) for c in self._characters if matches(c)]] = True

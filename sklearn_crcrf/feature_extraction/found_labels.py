@@ -226,7 +226,7 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
             column_number(self.groups, names)
 
     def _observed(self, symbols: SequenceArray) -> SequenceArray:
-        """The columns that the first model sees."""
+        """Return the columns that the first model sees."""
         table = symbols.data
         return symbols.with_data(table.select([n for n in table.names if n != self.groups]))
 
@@ -274,7 +274,7 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
     def _documents(
         self, symbols: SequenceArray, words: np.ndarray, marks: np.ndarray
     ) -> np.ndarray:
-        """The number of the document of each token."""
+        """Return the number of the document of each token."""
         table = symbols.data
         if self.groups is not None:
             return table.codes[:, column_number(self.groups, table.names)].astype(np.int64) + 1

@@ -15,7 +15,7 @@ from .word_column import HasWordColumn, column_number
 
 
 def leftmost(lengths: np.ndarray) -> np.ndarray:
-    """Where matches begin if overlaps are resolved from left to right: the earlier match wins.
+    """Say where matches begin if overlaps are resolved from left to right: the earlier match wins.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Gazetteer(HasWordColumn, SymbolTransformer):
             yield from below(f"phrases_[{name!r}]", phrases.requirements())
 
     def _read(self, name: str, phrases: Iterable[str | Sequence[str]]) -> list[tuple[str, ...]]:
-        """The phrases of a list, each as a list of tokens."""
+        """Return the phrases of a list, each as a list of tokens."""
         check_several(phrases, f"lists[{name!r}]")
         read = []
         for phrase in phrases:

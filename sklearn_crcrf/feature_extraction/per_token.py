@@ -198,7 +198,7 @@ class PerToken(SequenceTransformer):
         return data.reshape(-1, 1), sequences
 
     def _made(self, result: Any, sequences: SequenceArray, X: Any) -> Any:
-        """The rows of the result as sequences, or as a DataFrame."""
+        """Return the rows of the result as sequences, or as a DataFrame."""
         n_tokens = sequences.offsets[-1]
         n_rows = result.shape[0] if np.ndim(result) or sp.issparse(result) else None
         if n_rows != n_tokens:
@@ -250,7 +250,7 @@ def _refuse_endless(sequences: SequenceArray) -> None:
 
 
 def _takes_tokens(transformer: Any) -> bool:
-    """Whether the transformer, or the first one within it, is for texts or dicts."""
+    """Say whether the transformer, or the first one within it, is for texts or dicts."""
     while parts := getattr(transformer, "steps", getattr(transformer, "transformer_list", None)):
         transformer = parts[0][1]
     return hasattr(transformer, "__sklearn_tags__") and not (
@@ -272,7 +272,7 @@ def _applied(method: Any, rows: Any, *labels: Any, **params: Any) -> Any:
 
 
 def _of_tokens(value: Any, sequences: SequenceArray, order: np.ndarray | None) -> Any:
-    """A value of each token, in the order of the tokens, for a value of each sample."""
+    """Return a value of each token, in the order of the tokens, for a value of each sample."""
     if not isinstance(value, (list, tuple, np.ndarray)):
         return value
     if order is not None and len(value) == len(order):

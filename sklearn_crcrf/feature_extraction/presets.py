@@ -15,7 +15,7 @@ SPELLING = {
 
 
 def preset_templates(kind: str, names: Sequence[str]) -> list[str]:
-    """The templates of a :class:`Window` that suit a kind of labels.
+    """Return the templates of a :class:`Window` that suit a kind of labels.
 
     Parameters
     ----------

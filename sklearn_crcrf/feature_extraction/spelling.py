@@ -86,7 +86,7 @@ def spelling_columns(words: list[str], features: Sequence[str]) -> list[tuple[np
 
 
 def _column(name: str, symbols: list[str]) -> tuple[np.ndarray, list[str]]:
-    """The symbols of one feature, and the number of the symbol of each word."""
+    """Return the symbols of one feature, and the number of the symbol of each word."""
     vocabulary = Vocabulary(["False", "True"] if name in SIMPLE_FEATURES else ())
     if name in _JOINED:
         flags = {flag: number for number, flag in enumerate(("none", *_JOINED[name]))}

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def tagger_steps(transformers: Sequence[Any]) -> dict[str, list]:
-    """The settings of a tagger that takes the steps of fitted transformers.
+    """Return the settings of a tagger that takes the steps of fitted transformers.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class TemplateFeatures(SymbolTransformer):
         return list(dict.fromkeys(keys))
 
     def _templates(self) -> list[FeatureTemplate]:
-        """The templates, except those that make no column."""
+        """Return the templates, except those that make no column."""
         if not isinstance(self.syntax, str) or self.syntax not in SYNTAXES:
             raise ValueError(f"syntax must be one of {[*SYNTAXES]}, got {self.syntax!r}")
         if not isinstance(self.template, str):
@@ -171,7 +171,7 @@ class Expansion:
         self.contains = lru_cache(maxsize=None)(self._contains)
 
     def column(self, template: FeatureTemplate) -> Column:
-        """The column of a template; its symbols are all different."""
+        """Return the column of a template; its symbols are all different."""
         macros = [macro._replace(where="") for macro in template.macros]
         if not macros:
             text = "".join(map(str, template.parts))
@@ -186,7 +186,7 @@ class Expansion:
         return column
 
     def joined(self, parts: Sequence[str | Macro], macros: list[Macro]) -> Column:
-        """One column of the symbols of several macros, joined with the text around them."""
+        """Return one column of the symbols of several macros, joined with the text around them."""
         columns = [self.symbols(macro) for macro in macros]
         codes, combinations = combine(columns)
         inserted = zip([column.symbols for column in columns], combinations, strict=True)
@@ -198,7 +198,7 @@ class Expansion:
     def doubtful(
         self, parts: Sequence[str | Macro], macros: list[Macro], combinations: np.ndarray
     ) -> np.ndarray:
-        """Which combinations may give the same string, like "a/b", "c" and "a", "b/c"."""
+        """Say which combinations may give the same string, like "a/b", "c" and "a", "b/c"."""
         none = np.zeros(combinations.shape[1], dtype=bool)
         between = _texts_between(parts)
         if not all(between):
@@ -211,11 +211,11 @@ class Expansion:
         return reduce(or_, flags, none)
 
     def _contains(self, macro: Macro, character: str) -> np.ndarray:
-        """Which symbols contain a character."""
+        """Say which symbols contain a character."""
         return np.array([character in s for s in self.symbols(macro).symbols], dtype=bool)
 
     def _symbols(self, macro: Macro) -> Column:
-        """The column of symbols that replace a macro."""
+        """Return the column of symbols that replace a macro."""
         column = self.moved(macro.column, macro.offset, macro.absolute)
         symbols = column.symbols
         if macro.regexp is not None:
@@ -237,7 +237,7 @@ class Expansion:
 
 
 def _texts_between(parts: Sequence[str | Macro]) -> list[str]:
-    """The texts between neighbouring macros."""
+    """Return the texts between neighbouring macros."""
     texts, text = [], None
     for part in parts:
         if not isinstance(part, Macro):
@@ -249,7 +249,7 @@ def _texts_between(parts: Sequence[str | Macro]) -> list[str]:
 
 
 def _unique(column: Column) -> Column:
-    """The column with one code for each symbol."""
+    """Return the column with one code for each symbol."""
     if len(set(column.symbols)) == len(column.symbols):
         return column
     vocabulary = Vocabulary()

@@ -140,7 +140,7 @@ class _Line:
         self.at = len(text) - len(text.lstrip())
 
     def where(self, at: int) -> str:
-        """The name of a place in an error message."""
+        """Return the name of a place in an error message."""
         return f"template, line {self.number}, column {at + 1}"
 
     def skip(self, pattern: str) -> str | None:
@@ -161,7 +161,7 @@ class _Line:
 
 
 def _parse_line(line: _Line, rules: Syntax) -> tuple[str, str, tuple[str | Macro, ...]]:
-    """The kind of a template, its identifier, and its parts."""
+    """Return the kind of a template, its identifier, and its parts."""
     kind = _read_letter(line, rules.kinds, rules.has_more)
     if rules.has_more:
         kind = kind.lower()

@@ -13,7 +13,7 @@ from .window import Window
 
 
 def text_features(kind: str = "names", columns: Sequence[str] | None = None) -> Pipeline:
-    """A pipeline from tokens to attributes that suit a kind of labels.
+    """Return a pipeline from tokens to attributes that suit a kind of labels.
 
     Its steps are transformers that can be printed, changed and exchanged: the spelling of the
     token, windows of neighbouring words, spellings and other columns, and a sparse matrix.

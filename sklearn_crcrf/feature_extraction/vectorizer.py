@@ -138,7 +138,7 @@ class SequenceVectorizer(SequenceTransformer):
         return self._output(rows_of(self, _read(X)), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The attributes, in the order of the columns.
+        """Return the attributes, in the order of the columns.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ def _number_items(items: Items, number: Callable, separator: str) -> Attributes:
 
 
 def _as_number(value: Any) -> float:
-    """A number as float, NaN for any other value."""
+    """Return a number as float, NaN for any other value."""
     try:
         return float(value) if isinstance(value, (Real, np.bool_)) else np.nan
     except OverflowError:

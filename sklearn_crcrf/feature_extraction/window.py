@@ -199,7 +199,7 @@ def parse_places(template: str, names: Sequence[str], parameter: str) -> Places:
 
 
 def places_name(places: Sequence[tuple[str, int]]) -> str:
-    """The template that names these places.
+    """Return the template that names these places.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class HasWordColumn:
     column_: str | None
 
     def _choose_column(self, X: SequenceArray) -> str | None:
-        """The column of the tokens in fit; warn if it could be another one."""
+        """Return the column of the tokens in fit; warn if it could be another one."""
         names = X.data.names
         if self.column is None and len(names) > 1:
             name, rivals = _find(X)
@@ -36,7 +36,7 @@ class HasWordColumn:
         return names[column_number(self.column, names)]
 
     def _place_of_column(self, table: SymbolTable, lengths: np.ndarray) -> int:
-        """The number of the column of the tokens in transform.
+        """Return the number of the column of the tokens in transform.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class HasWordColumn:
         return column_number(column, names)
 
     def _known_column(self, names: Sequence[str]) -> str | None:
-        """The column that is given or was found in fit; None if neither is so."""
+        """Return the column that is given or was found in fit; None if neither is so."""
         if self.column is None and is_fitted(self):
             found = self.column_
             # Token strings have no names of columns.
@@ -70,7 +70,7 @@ class HasWordColumn:
 
 
 def column_number(column: str | None, names: Sequence[str]) -> int:
-    """The number of the column of this name; None means the first column."""
+    """Return the number of the column of this name; None means the first column."""
     if column is None and names:
         return 0
     if column not in names:
@@ -79,7 +79,7 @@ def column_number(column: str | None, names: Sequence[str]) -> int:
 
 
 def _find(X: SequenceArray) -> Words:
-    """The column of the tokens, among those that were not made from tokens or labels."""
+    """Return the column of the tokens, among those that were not made from tokens or labels."""
     names = X.data.names
     made = {*FOUND_COLUMNS}.union(*(s for s in SPELLING.values() if {*s} <= {*names}))
     given = [name for name in names if name not in made]

@@ -149,7 +149,7 @@ class WordVectors(HasWordColumn, SequenceTransformer):
         yield Array("vectors_", self.vectors_, (len(self.vocabulary_), n_dimensions))
 
     def _look_up(self, words: list[str]) -> np.ndarray:
-        """The numbers of words, -1 for unknown words."""
+        """Return the numbers of words, -1 for unknown words."""
         ids = self.vocabulary_.lookup(words)
         if self.ignore_case:
             missing = np.flatnonzero(ids < 0)

@@ -140,7 +140,7 @@ class LabelIds:
         return find_labels(self._ids, *encode_labels(y), y, "y")
 
     def classes(self, seen: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The labels that were declared or have these ids, in order.
+        """Return the labels that were declared or have these ids, in order.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class LabelIds:
         return classes, rank
 
     def in_order(self, seen: Any) -> tuple["LabelIds", np.ndarray]:
-        """The labels that were declared or have these ids, with ids in increasing order.
+        """Return the labels that were declared or have these ids, with ids in increasing order.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class LabelIds:
         return self._with(labels), rank
 
     def joined(self, other: "LabelIds") -> tuple["LabelIds", np.ndarray, np.ndarray]:
-        """The labels of both, with ids in increasing order.
+        """Return the labels of both, with ids in increasing order.
 
         Returns
         -------
@@ -286,7 +286,7 @@ def number_values(values: np.ndarray) -> tuple[list, np.ndarray]:
 def find_labels(
     numbers: dict[Any, int], labels: np.ndarray, ids: np.ndarray, y: SequenceArray, name: str
 ) -> np.ndarray:
-    """The numbers of ``labels[ids]``, the labels of y; ValueError if a label has none."""
+    """Return the numbers of ``labels[ids]``, the labels of y; ValueError if a label has none."""
     mapped = np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.int32)
     found = mapped[ids]
     unknown = np.flatnonzero(found < 0)
@@ -300,7 +300,7 @@ def find_labels(
 
 
 def as_python(label: Any) -> Any:
-    """A numpy number as a Python number, and any other label unchanged."""
+    """Return a numpy number as a Python number, and any other label unchanged."""
     return label.item() if isinstance(label, (np.number, np.bool_)) else label
 
 

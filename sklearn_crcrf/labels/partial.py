@@ -80,7 +80,7 @@ def encode_partial_labels(
 
 
 def encode_allowed(allowed: SequenceArray, classes: np.ndarray) -> np.ndarray:
-    """Which labels every token may have.
+    """Say which labels every token may have.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def encode_allowed(allowed: SequenceArray, classes: np.ndarray) -> np.ndarray:
 
 
 def label_columns(y: SequenceArray, classes: np.ndarray) -> np.ndarray:
-    """The places of labels among classes.
+    """Return the places of labels among classes.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _encode_options(
 
 
 def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
-    """The different options (labels, frozensets and _ANY), and the option of each token."""
+    """Return the different options (labels, frozensets and _ANY), and the option of each token."""
     options = object_array(
         [
             _ANY if label is None else frozenset(label) if isinstance(label, set) else label
@@ -204,7 +204,7 @@ def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
 
 
 def _labels_of(option: Any) -> list:
-    """The labels that an option names; _ANY names none."""
+    """Return the labels that an option names; _ANY names none."""
     if option is _ANY:
         return []
     return [as_python(label) for label in option] if isinstance(option, frozenset) else [option]

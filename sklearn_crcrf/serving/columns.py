@@ -28,7 +28,7 @@ SCALARS = str, Number, np.bool_
 
 
 def read_columns(tokens: Iterable, names: Sequence[str]) -> Columns:
-    """The columns of one sequence.
+    """Return the columns of one sequence.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_columns(tokens: Iterable, names: Sequence[str]) -> Columns:
 
 
 def _symbols(token: Any, names: Sequence[str], position: int) -> Mapping[str, str]:
-    """The symbols of one token by column."""
+    """Return the symbols of one token by column."""
     if isinstance(token, str) and len(names) == 1:
         return {names[0]: token}
     if isinstance(token, Mapping):
@@ -80,7 +80,7 @@ def _symbols(token: Any, names: Sequence[str], position: int) -> Mapping[str, st
 
 
 def _flat(token: Mapping, position: int) -> dict[str, str]:
-    """The columns of a feature dict, with columns ``"key:inner"`` of what is nested."""
+    """Return the columns of a feature dict, with columns ``"key:inner"`` of what is nested."""
     columns: dict[str, str] = {}
 
     def add(items: Mapping, prefix: str, level: int) -> None:
@@ -139,7 +139,7 @@ def reader_of(content: Content, finish: Callable[[Columns], list]) -> Callable[[
 
 
 def attributes_of(columns: Columns, separator: str) -> list[list[str]]:
-    """The attributes of each token: the name of a column, the separator, and a symbol."""
+    """Return the attributes of each token: the name of a column, the separator, and a symbol."""
     starts = [name + separator for name in columns]
     rows = zip(*columns.values(), strict=True)
     return [
@@ -148,7 +148,7 @@ def attributes_of(columns: Columns, separator: str) -> list[list[str]]:
 
 
 def step_of(settings: Any) -> Step:
-    """The step that settings describe, which may come from a file.
+    """Return the step that settings describe, which may come from a file.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _window_step(templates: list[list[tuple[str, int]]], names: list[str]) -> St
 
 
 def _moved(column: Column, offset: int) -> Column:
-    """The symbols an offset to the right of tokens."""
+    """Return the symbols an offset to the right of tokens."""
     if offset == 0:
         return column
     n, inside = len(column), as_neighbours(column)
@@ -215,7 +215,7 @@ def _moved(column: Column, offset: int) -> Column:
 
 
 def outside(distance: int) -> str:
-    """The symbol outside of a sequence, at a distance from its first or last token."""
+    """Return the symbol outside of a sequence, at a distance from its first or last token."""
     return f"{OUTSIDE}{distance:+d}>"
 
 
@@ -233,7 +233,7 @@ def as_parts(symbols: Iterable) -> list:
 
 
 def cluster_of(word: str, clusters: Mapping, ignore_case: bool) -> Any:
-    """The cluster of a word, or of the word in lower case; None if it has none."""
+    """Return the cluster of a word, or of the word in lower case; None if it has none."""
     cluster = clusters.get(word)
     return clusters.get(word.lower()) if cluster is None and ignore_case else cluster
 

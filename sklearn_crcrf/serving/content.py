@@ -29,7 +29,7 @@ class Content(NamedTuple):
     written: Any = None
 
     def setting(self, name: str, kind: Any) -> Any:
-        """A setting of the given type."""
+        """Return a setting of the given type."""
         value = self.settings.get(name)
         if not isinstance(value, kind):
             raise ValueError(f"the setting {name!r} is missing, or not valid")
@@ -73,7 +73,7 @@ class Content(NamedTuple):
         return self.pointers(f"{name}.indptr", None, len(columns)), columns, data
 
     def strings(self, name: str) -> tuple[FrozenStrings, int]:
-        """A table of strings, and their number."""
+        """Return a table of strings, and their number."""
         starts = self.array(f"{name}.starts", "ql", None)
         blob = self.array(f"{name}.blob", "B", None)
         slots = self.array(f"{name}.slots", "i", None, 2)
@@ -84,7 +84,7 @@ class Content(NamedTuple):
 
 
 def string_arrays(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
-    """The arrays of a table in which ``strings[i]`` is number i."""
+    """Return the arrays of a table in which ``strings[i]`` is number i."""
     blob, starts, slots, key = frozen_arrays(list(strings))
     parts = {"blob": blob, "starts": starts, "slots": slots, "key": key}
     return {f"{name}.{part}": array for part, array in parts.items()}
@@ -98,7 +98,7 @@ LARGEST_OFFSET = 2**16 - 1
 def pack_rows(
     name: str, indptr: np.ndarray, columns: np.ndarray, data: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The arrays of sparse rows, given as in a CSR matrix.
+    """Return the arrays of sparse rows, given as in a CSR matrix.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def pack_rows(
 
 
 def packed_rows(content: Content, name: str, dtypes: str) -> dict:
-    """The arrays of sparse rows, and their shift; columns are of one of these types.
+    """Return the arrays of sparse rows, and their shift; columns are of one of these types.
 
     Raises
     ------

@@ -39,7 +39,7 @@ FARTHEST = 64
 
 
 def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None]:
-    """The compiled tagger, and what reads its input; content from a file is checked."""
+    """Return the compiled tagger, and what reads its input; content from a file is checked."""
     if len(labels) > MOST_LABELS:
         raise ValueError(f"a tagger of counted weights has at most {MOST_LABELS} labels")
     words, n_words = content.strings("words")
@@ -116,14 +116,14 @@ def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None
 
 
 def spell(word: str) -> list[str]:
-    """The symbols of ``FEATURES`` of a word."""
+    """Return the symbols of ``FEATURES`` of a word."""
     words = [word]
     lower = marked(words)
     return [feature(words, lower)[0] for feature in SPELLING]
 
 
 def _symbols_of(columns: Columns, names: list[str]) -> list:
-    """The symbols of all columns; of a single column alone."""
+    """Return the symbols of all columns; of a single column alone."""
     found = [["" if s is None else s for s in columns[name]] for name in names]
     return found if len(names) > 1 else found[0]
 

@@ -95,7 +95,7 @@ def write_content(
 
 
 def is_tagger_file(path: str | os.PathLike) -> bool:
-    """Whether there is a file that begins like the file of a tagger."""
+    """Say whether there is a file that begins like the file of a tagger."""
     try:
         with open(path, "rb") as file:
             start = file.read(len(MAGIC))
@@ -191,7 +191,7 @@ def _bytes_of(file: BinaryIO, mapped: bool | None) -> np.ndarray:
 
 
 def _part(data: np.ndarray, dtype: str, shape: list[int], place: int) -> np.ndarray:
-    """An array in the mapped file."""
+    """Return an array in the mapped file."""
     sizes = all(isinstance(n, int) and n >= 0 for n in (*shape, place))
     if not DTYPE.fullmatch(dtype) or not sizes or place % ALIGNMENT:
         raise ValueError("the header of the file is not valid")

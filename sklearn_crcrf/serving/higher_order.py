@@ -46,12 +46,12 @@ class RunTables:
         self.tables = [_table(content, name, n, n_labels) for n, name in enumerate(names, 2)]
 
     def lattice(self, scores: ChainScores) -> "SequenceLattice":
-        """The lattice of the likely labels of one sequence of at least one token."""
+        """Return the lattice of the likely labels of one sequence of at least one token."""
         return SequenceLattice(scores, self.tables, *_likely(scores))
 
 
 def _table(content: Content, name: str, n: int, n_labels: int) -> tuple:
-    """The arrays of the scores of n + 1 labels in a row."""
+    """Return the arrays of the scores of n + 1 labels in a row."""
     contexts = np.arange(n_labels**2)  # of three labels, all pairs are contexts
     if n > 2:
         contexts = content.array(f"{name}.contexts", "ql", None)
@@ -112,7 +112,7 @@ class SequenceLattice:
 
 
 def _likely(scores: ChainScores) -> tuple[Any, Any]:
-    """The tokens and labels of the likely labels, at least one of each token.
+    """Return the tokens and labels of the likely labels, at least one of each token.
 
     As ``chain_candidates`` of structures: probabilities are of the paths of the labels with the
     best state scores; if no such path is possible, of all paths.
@@ -132,7 +132,7 @@ def _likely(scores: ChainScores) -> tuple[Any, Any]:
 
 
 def _best_states(state: np.ndarray) -> tuple[Any, Any]:
-    """The tokens and labels of the best state scores of each token."""
+    """Return the tokens and labels of the best state scores of each token."""
     least = _at_most(state, state.max(axis=1) - state.dtype.type(-np.log(THRESHOLD)))
     token, label = np.nonzero(~(state < least[:, None]))
     return token, label.astype(np.int32)

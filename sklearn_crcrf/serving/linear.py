@@ -24,7 +24,7 @@ def linear_content(
     decoding: str = "viterbi",
     columns: Mapping[str, list] | None = None,
 ) -> Content:
-    """The content of a tagger.
+    """Return the content of a tagger.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def linear_content(
 
 
 def linear_tagger(content: Content, labels: list) -> tuple[Any, Callable | None]:
-    """The compiled tagger, and what reads its input; content from a file is checked."""
+    """Return the compiled tagger, and what reads its input; content from a file is checked."""
     strings, n_names = content.strings("names")
     n = len(labels)
     row = None

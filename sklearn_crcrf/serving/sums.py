@@ -15,7 +15,7 @@ MOST_CERTAIN = 1e13
 
 
 def too_large(score: float) -> str:
-    """An error message: why labels with such a score have no probabilities."""
+    """Return an error message: why labels with such a score have no probabilities."""
     return (
         f"scores of up to {score:.3g} are too large for probabilities, since rounding leaves "
         "nothing of their differences; scale the attributes, or use smaller weights"
@@ -95,7 +95,7 @@ class PathSum:
         return float(log_z[0]), marginals
 
     def _marginals_by_logarithms(self) -> tuple[float, np.ndarray]:
-        """The same where probabilities could underflow."""
+        """Return the same where probabilities could underflow."""
         given = self._scores
         scores = given._replace(state=given.state.astype(float))
         state = scores.state

@@ -125,7 +125,7 @@ class Tagger:
         return "marginal" if self._content.settings["decoding"] == "marginal" else "viterbi"
 
     def __call__(self, tokens: Iterable) -> list:
-        """The labels of one sequence.
+        """Return the labels of one sequence.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Tagger:
         return [labels[i] for i in self._path(tokens).tolist()]
 
     def many(self, sequences: Iterable[Iterable]) -> list[list]:
-        """The labels of many sequences, faster than one by one, and on several threads at once.
+        """Get the labels of many sequences, faster than one by one, and on several threads at once.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Tagger:
         return [self(tokens) for tokens in sequences]
 
     def label_ids(self, sequences: Iterable[Iterable]) -> np.ndarray:
-        """The numbers of the labels of :meth:`many`, in one array for all tokens.
+        """Return the numbers of the labels of :meth:`many`, in one array for all tokens.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Tagger:
         return marginals
 
     def confidence(self, tokens: Iterable) -> float:
-        """The probability of the best path; 1 for no tokens, 0 if no path is possible.
+        """Return the probability of the best path; 1 for no tokens, 0 if no path is possible.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Tagger:
         return float(np.exp(min(paths.best[0] - log_z, 0.0)))
 
     def scores(self, tokens: Iterable) -> ChainScores:
-        """The scores of the labels of one sequence, and of pairs of labels in a row.
+        """Return the scores of the labels of one sequence, and of pairs of labels in a row.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class Tagger:
         return self.scores_of_many([tokens])
 
     def scores_of_many(self, sequences: Iterable[Iterable]) -> ChainScores:
-        """The scores of many sequences, one after another; there are no edges between them.
+        """Return the scores of many sequences, one after another; there are no edges between them.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class Tagger:
         return ChainScores(state, *self._chain, edges)
 
     def in_single_precision(self) -> "Tagger":
-        """The same tagger with weights in single precision, which take half the memory."""
+        """Return the same tagger with weights in single precision, which take half the memory."""
         arrays = {
             name: array.astype(np.float32) if name in WEIGHTS else array
             for name, array in self._content.arrays.items()
@@ -292,7 +292,7 @@ class Tagger:
         return list(sequences if self._read is None else map(self._read, sequences))
 
     def _paths(self, scores: ChainScores) -> PathSum | SequenceLattice:
-        """The paths of a sequence of at least one token."""
+        """Return the paths of a sequence of at least one token."""
         return self._runs.lattice(scores) if self.run_tables else PathSum(scores)
 
     def _check_size(self, log_z: float, scores: ChainScores) -> None:
@@ -328,7 +328,7 @@ def _check(log_z: float) -> None:
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    """An array that cannot be written through; kernels follow its indices."""
+    """Return an array that cannot be written through; kernels follow its indices."""
     if array.flags.writeable:
         array = array.view()
         array.flags.writeable = False

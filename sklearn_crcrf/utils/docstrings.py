@@ -12,7 +12,7 @@ PLACE = re.compile(r"^( *)\{(\w[\w, ]*)\}(?=$| )", re.MULTILINE)
 
 
 def entries_of(text: str) -> dict[str, str]:
-    """The entries of a text like a section of a docstring, by what is before the type.
+    """Return the entries of a text like a section of a docstring, by what is before the type.
 
     Parameters
     ----------

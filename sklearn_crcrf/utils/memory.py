@@ -37,7 +37,7 @@ def release_freed_memory() -> None:
 
 
 def available_memory() -> float:
-    """The number of bytes that this process can still take; infinity if that is not known.
+    """Return the number of bytes that this process can still take; infinity if that is not known.
 
     The least of what the system, the control group and the limit of the process leave.
     """

@@ -11,7 +11,7 @@ CONTAINERS = (dict, list, tuple, set, frozenset)
 
 
 def shown(value: Any) -> str:
-    """The repr of a value for an error message; of containers only the outer levels.
+    """Return the repr of a value for an error message; of containers only the outer levels.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def check_fitted(estimator: Any, attributes: Any = None) -> None:
 
 
 def check_parts(estimator: Any) -> None:
-    """The same for an estimator that may not be fitted, which has no requirements."""
+    """Return the same for an estimator that may not be fitted, which has no requirements."""
     if not isinstance(estimator, Sound) or _unchanged(estimator) is not None:
         return
     found = _Parts(estimator)
@@ -73,7 +73,7 @@ def remember_parts(estimator: Any) -> None:
 
 
 def _unchanged(estimator: Any) -> "_Parts | None":
-    """The parts of an estimator, if they are known, and none was replaced."""
+    """Return the parts of an estimator, if they are known, and none was replaced."""
     if not isinstance(estimator, Sound):
         return None
     estimator._settle()
@@ -120,7 +120,7 @@ class _Parts:
         self._shapes = self._all_shapes(whole)
 
     def are_all(self, whole: Any) -> bool:
-        """Whether the parts are still these objects, and its arrays have the same shapes."""
+        """Say whether the parts are still these objects, and its arrays have the same shapes."""
         if not have_members([whole, *self._objects], self._names, self._members):
             return False
         try:
@@ -158,7 +158,7 @@ def _is_known(kind: type) -> bool:
 
 
 def parameter_names(kind: Any) -> frozenset[str]:
-    """The names of the parameters of a class of estimators."""
+    """Return the names of the parameters of a class of estimators."""
     if kind not in _PARAMETERS:
         _PARAMETERS[kind] = frozenset(kind._get_param_names())
     return _PARAMETERS[kind]

@@ -47,7 +47,7 @@ class Place(NamedTuple):
         return NEW_FILE if self.replaced is None else stat.S_IMODE(self.replaced.st_mode) & 0o777
 
     def new_name(self) -> str:
-        """A temporary path for a new file in the same folder."""
+        """Return a temporary path for a new file in the same folder."""
         # Cut to leave room for a suffix; file systems count bytes.
         stem = os.fsdecode(os.fsencode(self.name)[:LONGEST_STEM])
         return os.path.join(self.folder, f".{stem}.{secrets.token_hex(8)}.part")
@@ -114,7 +114,7 @@ def check_replaceable(path: str | os.PathLike) -> None:
 
 
 def _find(path: str | os.PathLike) -> Place:
-    """The target of a path."""
+    """Return the target of a path."""
     target = os.path.realpath(os.fspath(path))
     try:
         replaced = os.stat(target)
@@ -126,7 +126,7 @@ def _find(path: str | os.PathLike) -> Place:
 
 
 def _open(place: Place, cleaning: ExitStack) -> tuple[int, str | None]:
-    """A new file, and its name or None if it has no name; cleaning removes the name."""
+    """Return a new file, and its name or None if it has no name; cleaning removes the name."""
     fd = _open_unnamed(place)
     if fd is not None:
         return fd, None
@@ -137,7 +137,7 @@ def _open(place: Place, cleaning: ExitStack) -> tuple[int, str | None]:
 
 
 def _open_unnamed(place: Place) -> int | None:
-    """A new file without a name; None if the system has no such files."""
+    """Return a new file without a name; None if the system has no such files."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:

@@ -115,7 +115,7 @@ class Sound:
     """
 
     def _requirements(self) -> Iterator[Requirement]:
-        """The requirements of a fitted object."""
+        """Return the requirements of a fitted object."""
         return iter(())
 
     def _settle(self) -> None:
@@ -173,13 +173,13 @@ def is_fitted(estimator: Any) -> bool:
 
 
 def below(prefix: str, requirements: Iterable[Requirement]) -> Iterator[Requirement]:
-    """The requirements of an attribute, with its name ``prefix`` before their names."""
+    """Return the requirements of an attribute, with its name ``prefix`` before their names."""
     for requirement in requirements:
         yield requirement._replace(name=f"{prefix}.{requirement.name}")
 
 
 def labels(name: str, value: Any) -> Iterator[Requirement]:
-    """An array of different labels, not empty."""
+    """Return an array of different labels, not empty."""
     yield Fact(name, isinstance(value, np.ndarray) and value.ndim == 1, "must be a 1-D array")
     # A list of numbers would take many times the memory of the array.
     different = set(value.tolist()) if value.dtype.kind in "OUS" else np.unique(value)
@@ -192,7 +192,7 @@ def indices(name: str, value: Any, shape: tuple[int, ...], stop: int, start: int
 
 
 def pointers(name: str, value: Any, n_rows: int, n_entries: int) -> Iterator[Requirement]:
-    """An indptr: the first entry of each row, then the end of the last row."""
+    """Return an indptr: the first entry of each row, then the end of the last row."""
     yield indices(name, value, (n_rows + 1,), n_entries + 1)
     yield Fact(name, value.dtype in POINTERS, f"must hold int32 or int64, but is {value.dtype}")
     rises = value[0] == 0 and value[-1] == n_entries and not (value[1:] < value[:-1]).any()
@@ -200,7 +200,7 @@ def pointers(name: str, value: Any, n_rows: int, n_entries: int) -> Iterator[Req
 
 
 def matrix(name: str, value: Any, shape: tuple[int, int]) -> Iterator[Requirement]:
-    """A dense or CSR matrix of finite numbers."""
+    """Return a dense or CSR matrix of finite numbers."""
     if sp.issparse(value):
         yield from sparse(name, value, shape)
     else:

@@ -41,7 +41,7 @@ class Budget:
 
 
 def memory_of_json(text: bytes | bytearray) -> int:
-    """As many bytes as the values take at most that a text in JSON describes."""
+    """Return as many bytes as the values take at most that a text in JSON describes."""
     n_dicts, n_lists, n_values = text.count(b"{"), text.count(b"["), text.count(b",")
     return 4 * len(text) + 200 * n_dicts + 88 * n_lists + 64 * (n_values + text.count(b":"))
 
@@ -100,7 +100,7 @@ def read_text(
 
 
 def read_limited(file: Any, max_bytes: int | None) -> Any:
-    """The content of a file; ValueError if it is larger than ``max_bytes``.
+    """Return the content of a file; ValueError if it is larger than ``max_bytes``.
 
     A file object that decodes or unpacks its content may find it damaged: also a ValueError.
     """
@@ -120,7 +120,7 @@ def read_limited(file: Any, max_bytes: int | None) -> Any:
 
 
 def _read_pieces(file: IO, most: float) -> Iterator[Any]:
-    """The content of a file in pieces, up to one byte or character above ``most``.
+    """Return the content of a file in pieces, up to one byte or character above ``most``.
 
     There is at least one piece.
     """
@@ -152,7 +152,7 @@ def _damaged(line: int, error: Exception) -> ValueError:
 
 
 def cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
-    """The error to raise if ``n_before`` lines precede the data that could not be decoded."""
+    """Find the error to raise if ``n_before`` lines precede the data that could not be decoded."""
     before = error.object[: error.start].decode(error.encoding, errors="replace")
     line = n_before + before.count("\n") + 1
     return ValueError(f"line {line} cannot be decoded as {error.encoding}: {error.reason}")

@@ -46,7 +46,7 @@ class Constraints(NamedTuple):
         return transition, begin, end
 
     def violations(self, y: np.ndarray, previous: np.ndarray, current: np.ndarray) -> np.ndarray:
-        """The tokens whose labels break the constraints.
+        """Return the tokens whose labels break the constraints.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Constraints(NamedTuple):
 
 
 def segment_constraints(classes: Any, scheme: str) -> Constraints:
-    """The constraints of a segment scheme.
+    """Return the constraints of a segment scheme.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def as_constraints(constraints: Any, classes: np.ndarray) -> Constraints | None:
 
 
 def _followers(constraints: Mapping, classes: list) -> np.ndarray:
-    """The transitions that a mapping from labels to their followers allows."""
+    """Return the transitions that a mapping from labels to their followers allows."""
     ids = {label: i for i, label in enumerate(classes)}
     transition = np.ones((len(ids), len(ids)), dtype=bool)
     for label, followers in constraints.items():

@@ -46,7 +46,7 @@ class Groups(NamedTuple):
 
     @classmethod
     def of(cls, token: np.ndarray, key: np.ndarray, offsets: np.ndarray) -> "Groups":
-        """The groups of tokens of the same sample that have the same key.
+        """Return the groups of tokens of the same sample that have the same key.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Groups(NamedTuple):
         return cls(token, np.append(first, len(token)), sample[first])
 
     def take(self, start: int, stop: int, offsets: np.ndarray) -> "Groups":
-        """The groups of the samples from ``start`` to ``stop - 1``, numbered from 0.
+        """Return the groups of the samples from ``start`` to ``stop - 1``, numbered from 0.
 
         ``offsets`` are the offsets of all samples.
         """
@@ -89,7 +89,7 @@ class Groups(NamedTuple):
         return sp.csr_array(entries, shape=(len(members), self.n_groups))
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """The sum over each group of a value of each token."""
+        """Return the sum over each group of a value of each token."""
         return np.bincount(self.group, values[self.token], self.n_groups)
 
 
@@ -127,7 +127,7 @@ class Samples(NamedTuple):
         return [known.index(label) for label in labels]
 
     def groups(self, per: Any, name: str) -> Groups:
-        """The groups of tokens that the parameter ``per`` of a constraint stands for.
+        """Return the groups of tokens that the parameter ``per`` of a constraint stands for.
 
         Parameters
         ----------
@@ -181,14 +181,14 @@ class BoundConstraint(ABC):
 
     @abstractmethod
     def is_broken(self, y: np.ndarray) -> np.ndarray:
-        """Whether label ids, of shape (n_tokens,), break the constraint, (n_groups,)."""
+        """Say whether label ids, of shape (n_tokens,), break the constraint, (n_groups,)."""
 
     @abstractmethod
     def inequalities(self) -> Inequalities:
-        """The labellings that do not break the constraint."""
+        """Return the labellings that do not break the constraint."""
 
     def broken_samples(self, y: np.ndarray) -> np.ndarray:
-        """The samples in which label ids break the constraint, in increasing order."""
+        """Return the samples in which label ids break the constraint, in increasing order."""
         return np.unique(self.groups.sample[self.is_broken(y)])
 
 
@@ -215,7 +215,7 @@ class GlobalConstraint(ABC):
 
     @abstractmethod
     def bind(self, samples: Samples, name: str) -> BoundConstraint:
-        """The constraint on certain samples.
+        """Return the constraint on certain samples.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ documented = filling(
 
 
 def as_labels(labels: Any, name: str) -> list:
-    """One label or a collection of labels as a list of labels.
+    """Return one label or a collection of labels as a list of labels.
 
     Raises
     ------
@@ -268,14 +268,14 @@ def as_labels(labels: Any, name: str) -> list:
 
 
 def per_text(per: Any) -> str:
-    """The parameter ``per`` in the text of a constraint."""
+    """Return the parameter ``per`` in the text of a constraint."""
     if not isinstance(per, str):
         return ", per=..."
     return "" if per == "sample" else f", per={per!r}"
 
 
 def group_ids(values: Any, layout: Layout, name: str) -> np.ndarray:
-    """The number of the group of each token, -1 for tokens that are in none.
+    """Return the number of the group of each token, -1 for tokens that are in none.
 
     Parameters
     ----------

@@ -267,7 +267,7 @@ class Linear(GlobalConstraint):
 
 
 def _coefficient(value: Any, samples: Samples, name: str) -> np.ndarray:
-    """The coefficient of a label for each token."""
+    """Return the coefficient of a label for each token."""
     if isinstance(value, Real):
         number = float(value)
         if not np.isfinite(number):

@@ -30,7 +30,7 @@ def label_sequences(y: Any, name: str) -> SequenceArray:
 
 
 def is_nested(y: Any) -> bool:
-    """Whether labels are nested in sequences, rather than one flat list or array."""
+    """Say whether labels are nested in sequences, rather than one flat list or array."""
     if isinstance(y, SequenceArray):
         return True
     first = next(iter(y), ())
@@ -58,7 +58,7 @@ def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
 
 
 def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
-    """The distinct values, sorted if they can be, and the index of each value among them."""
+    """Return the distinct values, sorted if they can be, and the index of each value among them."""
     if values.dtype.kind in "biu":
         numbers, codes = np.unique(values, return_inverse=True)
         return numbers.tolist(), codes

@@ -39,25 +39,25 @@ class Roles(NamedTuple):
     kind: np.ndarray
 
     def outside(self) -> np.ndarray:
-        """The labels of tokens between segments."""
+        """Return the labels of tokens between segments."""
         return np.flatnonzero(self.kind < 0)
 
     def begins(self) -> np.ndarray:
-        """Whether each label can be at the first token of a segment, or between segments."""
+        """Say whether each label can be at the first token of a segment, or between segments."""
         return self._is_one_of(self.single, self.first) | (self.kind < 0)
 
     def ends(self) -> np.ndarray:
-        """Whether each label can be at the last token of a segment, or between segments."""
+        """Say whether each label can be at the last token of a segment, or between segments."""
         return self._is_one_of(self.single, self.last) | (self.kind < 0)
 
     def continues(self) -> np.ndarray:
-        """Whether a label continues the segment of a label before it, (n_labels, n_labels)."""
+        """Say whether a label continues the segment of a label before it, (n_labels, n_labels)."""
         same = (self.kind[:, None] == self.kind) & (self.kind >= 0)
         before = self._is_one_of(self.first, self.inside)
         return same & np.outer(before, self._is_one_of(self.inside, self.last))
 
     def allowed(self) -> np.ndarray:
-        """Whether a label can follow a label in a labelling that spells a segmentation."""
+        """Say whether a label can follow a label in a labelling that spells a segmentation."""
         return self.continues() | np.outer(self.ends(), self.begins())
 
     def _is_one_of(self, *labels: np.ndarray) -> np.ndarray:
@@ -68,7 +68,7 @@ class Roles(NamedTuple):
 
 
 def roles_of(classes: Iterable[Any], scheme: str) -> Roles:
-    """The roles of labels in a scheme.
+    """Return the roles of labels in a scheme.
 
     Parameters
     ----------

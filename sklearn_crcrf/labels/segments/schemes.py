@@ -53,7 +53,7 @@ class Scheme(NamedTuple):
         return self.roles[letter], kind
 
     def label(self, letter: str, kind: str) -> str:
-        """The label with this letter of a token in a segment of this type."""
+        """Return the label with this letter of a token in a segment of this type."""
         if not self.roles:
             return kind
         return f"{letter}-{kind}" if kind else letter
@@ -97,11 +97,11 @@ class SchemeLabels(NamedTuple):
     types: np.ndarray
 
     def open(self) -> np.ndarray:
-        """The kind of segment that may continue after each label, -1 for none, (n_labels,)."""
+        """Find the kind of segment that may continue after each label, -1 for none, (n_labels,)."""
         return np.where((self.role == "B") | (self.role == "I"), self.kind, -1)
 
     def continues(self, previous: np.ndarray, current: np.ndarray) -> np.ndarray:
-        """Whether a label continues the segment of the previous label.
+        """Say whether a label continues the segment of the previous label.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ def read_labels(
 
 
 def detect_scheme(labels: Iterable[Any]) -> str | None:
-    """The scheme that labels show by themselves.
+    """Return the scheme that labels show by themselves.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def detect_scheme(labels: Iterable[Any]) -> str | None:
 
 
 def are_segments(labels: Iterable[Any]) -> bool:
-    """Whether labels spell segments of some types in one of the schemes that can be detected.
+    """Say whether labels spell segments of some types in one of the schemes that can be detected.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def are_segments(labels: Iterable[Any]) -> bool:
 
 
 def scheme_of(labels: Iterable[Any]) -> str:
-    """The scheme of labels of segments that are spelled in one way only.
+    """Return the scheme of labels of segments that are spelled in one way only.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def check_option(name: str, value: Any, options: Iterable[str]) -> None:
 
 
 def _scheme_of_letters(name: str) -> str | None:
-    """The scheme that others call by its letters in another order, such as BIO for IOB2."""
+    """Return the scheme that others call by its letters in another order, such as BIO for IOB2."""
     letters = name.upper().rstrip("12")
     if sorted(letters) == sorted("IOB") and name.endswith("1"):
         return "IOB1"

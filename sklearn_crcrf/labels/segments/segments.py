@@ -284,7 +284,7 @@ def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -
 def find_runs(
     parsed: SchemeLabels, y: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The first token of each segment of paths of label ids, and the token after its last."""
+    """Find the first token of each segment of paths of label ids, and the token after its last."""
     # Gap t lies between tokens t - 1 and t; no segment spans a gap that is cut.
     cut = np.ones(len(y) + 1, dtype=bool)
     cut[1:-1] = ~parsed.continues(y[:-1], y[1:])
@@ -304,7 +304,7 @@ def _in_sequences(
 def _is_proper(
     scheme: str, first: np.ndarray, last: np.ndarray, follows_same: np.ndarray
 ) -> np.ndarray:
-    """Whether a run with these first and last roles is written as the scheme demands."""
+    """Say whether a run with these first and last roles is written as the scheme demands."""
     if scheme in ("IOB1", "IO"):
         return (first == "I") | follows_same
     if scheme == "IOB2":
