@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .csr import sound_csr
 from .edges import Edges, check_parents
 from .layout import Ragged
-from .ragged import SequenceArray, join_sequences, locate, object_array
+from .ragged import SequenceArray, join_sequences, object_array, token_name
 from .sequences import as_sequences
 
 # Nodes, and the edges of each sample.
@@ -173,11 +173,8 @@ def _split_dicts(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
     tokens: list[Any] = nodes.data.tolist() if isinstance(nodes.data, np.ndarray) else [None]
     for i, token in enumerate(tokens):
         if not isinstance(token, Mapping) or head not in token:
-            sample, position = locate(nodes.offsets, i)
-            raise ValueError(
-                f"X, sample {sample}, position {position}: the token must be a dict with the key "
-                f"{head!r}"
-            )
+            where = token_name("X", nodes.offsets, i, "sample")
+            raise ValueError(f"{where}: the token must be a dict with the key {head!r}")
     heads = object_array([token[head] for token in tokens])
     others = [{key: value for key, value in t.items() if key != head} for t in tokens]
     return nodes.with_data(object_array(others)), nodes.with_data(heads)
@@ -194,8 +191,7 @@ def _whole_numbers(values: SequenceArray, name: str) -> np.ndarray:
     except TypeError:  # a value is not hashable, or its number is None
         pass
     i = next(i for i, value in enumerate(given) if _whole_number(value) is None)
-    sample, position = locate(values.offsets, i)
-    raise ValueError(f"{name}, sample {sample}, position {position}: {given[i]!r} is no integer")
+    raise ValueError(f"{token_name(name, values.offsets, i, 'sample')}: {given[i]!r} is no integer")
 
 
 def _whole_number(value: Any) -> int | None:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from .csr import sound_csr
 from .missing import unhashable
 from .numbers import first_not_finite
-from .ragged import as_integers, checked_offsets, locate, object_array
+from .ragged import as_integers, checked_offsets, locate, object_array, token_name
 
 
 class Edges(NamedTuple):
@@ -124,9 +124,8 @@ def check_parents(parents: np.ndarray, offsets: np.ndarray, name: str, root: int
     outside = np.flatnonzero((parents < -1) | (parents >= sizes))
     if len(outside):
         token = outside[0]
-        sample, position = locate(offsets, token)
         raise ValueError(
-            f"{name}, sample {sample}, position {position}: {parents[token] + root + 1} is neither "
+            f"{token_name(name, offsets, token, 'sample')}: {parents[token] + root + 1} is neither "
             f"{root} for a root nor one of {root + 1} to {root + sizes[token]}"
         )
     _check_no_cycle(parents, offsets, f"{name}, ")
@@ -162,9 +161,7 @@ def _wrong_edge(pairs: np.ndarray, edge_offsets: np.ndarray, edge: int, what: st
 
 
 def _place(name: str, edge_offsets: np.ndarray, edge: int) -> str:
-    """Return the sample and the number of an edge there, for an error message."""
-    sample, number = locate(edge_offsets, edge)
-    return f"{name}, sample {sample}, edge {number}"
+    return token_name(name, edge_offsets, edge, "sample", "edge")
 
 
 def _check_no_cycle(parents: np.ndarray, offsets: np.ndarray, name: str) -> None:
@@ -208,10 +205,17 @@ def _checked_data(data: Any, edge_offsets: np.ndarray) -> Any:
     """Types as an array of objects, or sound attributes."""
     if data is None:
         return None
+    if isinstance(data, str) or not isinstance(data, Iterable):
+        kind = type(data).__name__
+        raise ValueError(f"edge_data must be a list or an array, but is of type {kind}")
     if sp.issparse(data):
         data = sound_csr(data, "edge_data", lambda edge: _place("edge_data", edge_offsets, edge))
+    elif getattr(data, "ndim", 1) > 1:
+        data = np.asarray(data)
+    elif isinstance(data, np.ndarray):
+        data = data.astype(object, copy=False)
     else:
-        data = np.asarray(data) if getattr(data, "ndim", 1) > 1 else _as_objects(data)
+        data = object_array([*data])
     if data.ndim not in (1, 2):
         raise ValueError(
             f"edge_data must have one or two dimensions, but its shape is {data.shape}"
@@ -228,15 +232,6 @@ def _checked_data(data: Any, edge_offsets: np.ndarray) -> Any:
         edge, value = found
         raise ValueError(f"{_place('edge_data', edge_offsets, edge)}: {value} is not finite")
     return data
-
-
-def _as_objects(types: Any) -> np.ndarray:
-    if isinstance(types, str) or not isinstance(types, Iterable):
-        kind = type(types).__name__
-        raise ValueError(f"edge_data must be a list or an array, but is of type {kind}")
-    if isinstance(types, np.ndarray):
-        return types.astype(object, copy=False)
-    return object_array(list(types))
 
 
 def _check_types(types: list, edge_offsets: np.ndarray) -> None:

@@ -83,16 +83,13 @@ class Layout(ABC):
             return
         if len(values) != len(self.index) or values.index.equals(self.index):
             return
-        pairs = enumerate(zip(self.index, values.index, strict=True))
-        different = ((i, pair) for i, pair in pairs if pair[0] != pair[1])
-        row, (expected, given) = next(different, (0, (None, None)))
-        if expected is None:  # the same values in indexes of different types
-            return
-        raise ValueError(
-            f"the index of {name} differs from the index of X: row {row} is {given!r} in {name} "
-            f"and {expected!r} in X; pass {name}.loc[X.index] if these are the same samples in "
-            f"another order, or {name}.to_numpy() if {name} has the order of X"
-        )
+        for row, (expected, given) in enumerate(zip(self.index, values.index, strict=True)):
+            if expected != given:
+                raise ValueError(
+                    f"the index of {name} differs from the index of X: row {row} is {given!r} in "
+                    f"{name} and {expected!r} in X; pass {name}.loc[X.index] if these are the same "
+                    f"samples in another order, or {name}.to_numpy() if {name} has the order of X"
+                )
 
     def labels(self, values: Any, name: str) -> SequenceArray:
         """Take the labels of all tokens out of the container, as :meth:`flat`."""
@@ -165,7 +162,8 @@ class Rows(Layout):
         if isinstance(values, np.ndarray):
             is_nested = values.ndim == 2 and values.dtype.kind in "OUS" and values.shape[1] != 1
         else:
-            is_nested = isinstance(values, (list, tuple)) and all(map(_is_list, values))
+            is_list = isinstance(values, (list, tuple))
+            is_nested = is_list and all(isinstance(labels, (list, tuple)) for labels in values)
             is_nested = is_nested and any(len(labels) != 1 for labels in values)
         if not is_nested:
             return
@@ -205,10 +203,6 @@ def _as_column(values: Any, name: str) -> np.ndarray:
         return column_or_1d(values, warn=True)
     except ValueError as error:
         raise ValueError(f"{name} must hold one value for each row of X: {error}") from error
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
 
 
 def _is_flat(values: Any, n_tokens: int) -> bool:

@@ -323,10 +323,12 @@ def locate(offsets: np.ndarray, token: int) -> tuple[int, int]:
     return sequence, int(token - offsets[sequence])
 
 
-def token_name(name: str, offsets: np.ndarray, token: int) -> str:
-    """Name a token in an error message, such as "X, sequence 1, position 2"."""
-    sequence, position = locate(offsets, token)
-    return f"{name}, sequence {sequence}, position {position}"
+def token_name(
+    name: str, offsets: np.ndarray, token: int, unit: str = "sequence", item: str = "position"
+) -> str:
+    """Name a token, or another item, in an error message: "X, sequence 1, position 2"."""
+    number, position = locate(offsets, token)
+    return f"{name}, {unit} {number}, {item} {position}"
 
 
 def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:

@@ -2,16 +2,16 @@
 
 __all__: list[str]
 
+from .constraints.agreement import Implies as Implies
+from .constraints.agreement import SameLabel as SameLabel
 from .constraints.constraints import Constraints as Constraints
 from .constraints.constraints import as_constraints as as_constraints
 from .constraints.constraints import segment_constraints as segment_constraints
 from .constraints.global_constraint import GlobalConstraint as GlobalConstraint
-from .constraints.implies import Implies as Implies
 from .constraints.linear import AtLeast as AtLeast
 from .constraints.linear import AtMost as AtMost
 from .constraints.linear import Exactly as Exactly
 from .constraints.linear import Linear as Linear
-from .constraints.same_label import SameLabel as SameLabel
 from .encoding import LabelIds as LabelIds
 from .encoding import encode_labels as encode_labels
 from .encoding import sort_labels as sort_labels

@@ -88,22 +88,23 @@ def _flat(token: Mapping, position: int) -> dict[str, str]:
         if problem is not None and level > 1:
             raise ValueError(f"tokens, position {position}: the feature dict {problem}")
         for key, value in items.items():
+            name = prefix + key
             if isinstance(value, SCALARS) and value == value:
-                columns[prefix + key] = str(value)
+                columns[name] = str(value)
             elif isinstance(value, Mapping):
-                add(value, f"{prefix}{key}:", level + 1)
+                add(value, f"{name}:", level + 1)
             elif isinstance(value, list | tuple | set | frozenset):
                 for member in value:
                     if not isinstance(member, str):
                         raise TypeError(
-                            f"tokens, position {position}: the members of {prefix + key!r} must be "
-                            f"str, but one is {shown(member)}"
+                            f"tokens, position {position}: the members of {name!r} must be str, "
+                            f"but one is {shown(member)}"
                         )
-                    columns[f"{prefix}{key}:{member}"] = "True"
+                    columns[f"{name}:{member}"] = "True"
             else:
                 raise TypeError(
-                    f"tokens, position {position}: {prefix + key!r} must be a str, number, dict or "
-                    f"list, but is {value!r}, of type {type(value).__name__}"
+                    f"tokens, position {position}: {name!r} must be a str, number, dict or list, "
+                    f"but is {value!r}, of type {type(value).__name__}"
                 )
 
     add(token, "", 1)

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 import pytest
 
 from sklearn_crcrf.datasets import _corpora, _fetch, fetch_brown, fetch_conll2000, fetch_conll2002
-from sklearn_crcrf.datasets._sources import undo_latin1
+from sklearn_crcrf.datasets._fetch import undo_latin1
 
 data = pytest.mark.data
 needs_data = pytest.mark.skipif(

@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_crcrf.datasets import (
     BROWN_SPLITS,
-    _protocols,
+    _corpora,
     fetch_brown,
     load_brown_splits,
     load_dutch_ner,
@@ -33,7 +33,7 @@ def test_unknown_split():
     [("nn", "nn"), ("nn-tl-hl", "nn"), ("fw-nn-nc", "fw-nn"), ("---hl", "--"), ("-hl", "-hl")],
 )
 def test_suffixes_of_tags(tag, stripped):
-    assert _protocols.bare(tag) == stripped
+    assert _corpora.bare(tag) == stripped
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_real_brown(brown):
 @needs_data
 def test_brown_splits(brown, monkeypatch):
     corpus = brown.data, brown.target
-    monkeypatch.setattr(_protocols, "fetch_brown", lambda **options: corpus)
+    monkeypatch.setattr(_corpora, "fetch_brown", lambda **options: corpus)
     splits = {name: load_brown_splits(name) for name in BROWN_SPLITS}
     assert {name: [len(X) for X, _ in parts] for name, parts in splits.items()} == {
         "1000-4000": [1000, 1000, 4000],
