@@ -89,12 +89,18 @@ def find(regexp: Regexp, strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray
     lengths = np.fromiter(map(len, strings), np.int64, len(strings))
     last = np.cumsum(lengths + 1) - 1  # the end of a string is a separate place
     first = last - lengths
-    text = _Text("\0".join([*strings, ""]), last)
+    text = "\0".join([*strings, ""])
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    is_end = np.zeros(len(text), dtype=bool)
+    is_end[last] = True
     # From each place: whether the rest of the expression matches, and where such a match ends.
-    matches = text.is_end.copy() if regexp.at_end else np.ones(len(text.is_end), dtype=bool)
-    stop = np.arange(len(matches))
+    matches = is_end.copy() if regexp.at_end else np.ones(len(text), dtype=bool)
+    stop = np.arange(len(text))
     for item in reversed(regexp.items):
-        matches, stop = _before(text.holds(item.character), item.times, matches, stop)
+        meant = [*map(ord, filter(_meaning(item.character), set(text)))]
+        holds = np.zeros(points.max(initial=0) + 1, dtype=bool)
+        holds[meant] = True
+        matches, stop = _before(holds[points] & ~is_end, item.times, matches, stop)
     start = first if regexp.at_start else _next(matches)[first]
     found = (start <= last) & matches[np.minimum(start, last)]
     return np.where(found, start - first, -1), stop[np.minimum(start, last)] - first
@@ -116,23 +122,6 @@ def _next(flags: np.ndarray) -> np.ndarray:
     """The next place with a flag, from each place on; beyond the last place if there is none."""
     place = np.where(flags, np.arange(len(flags)), len(flags))
     return np.minimum.accumulate(place[::-1])[::-1]
-
-
-class _Text:
-    """Concatenated strings, to find the places of characters."""
-
-    def __init__(self, text: str, ends: np.ndarray):
-        self._points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        self._characters = set(text)
-        self.is_end = np.zeros(len(text), dtype=bool)
-        self.is_end[ends] = True
-
-    def holds(self, character: str) -> np.ndarray:
-        """Return the places of characters that an item matches."""
-        holds = np.zeros(self._points.max(initial=0) + 1, dtype=bool)
-        matches = _meaning(character)
-        holds[[ord(c) for c in self._characters if matches(c)]] = True
-        return holds[self._points] & ~self.is_end
 
 
 def _meaning(character: str) -> Callable[[str], bool]:

@@ -1,6 +1,7 @@
 """Labels that a first model finds, for a token and elsewhere in the text, as columns."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .word_column import HasWordColumn, column_number
 _SECOND = 0.05
 
 
+@dataclass(eq=False, repr=False)
 class FoundLabels(HasWordColumn, SequenceTransformer):
     """Add columns of the labels that a first model predicts here and elsewhere in the text.
 
@@ -94,19 +96,11 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
     [['B-PER', 'O']]
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        cv: Any = 5,
-        groups: str | None = None,
-        marker: str | None = "-DOCSTART-",
-        column: str | None = None,
-    ):
-        self.estimator = estimator
-        self.cv = cv
-        self.groups = groups
-        self.marker = marker
-        self.column = column
+    estimator: Any
+    cv: Any = 5
+    groups: str | None = None
+    marker: str | None = "-DOCSTART-"
+    column: str | None = None
 
     def fit(self, X: Any, y: Any = None) -> "FoundLabels":
         """Fit the first model to all of the training data.

@@ -1,6 +1,7 @@
 """Phrases of lists, marked where they occur."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,6 +40,7 @@ def leftmost(lengths: np.ndarray) -> np.ndarray:
         jump = jump[jump]
 
 
+@dataclass(eq=False, repr=False)
 class Gazetteer(HasWordColumn, SymbolTransformer):
     """Mark where the phrases of lists occur, such as names of places or of drugs.
 
@@ -82,15 +84,9 @@ class Gazetteer(HasWordColumn, SymbolTransformer):
     person ['B', 'I', None, None, None]
     """
 
-    def __init__(
-        self,
-        lists: Mapping[str, Iterable[str | Sequence[str]]],
-        ignore_case: bool = False,
-        column: str | None = None,
-    ):
-        self.lists = lists
-        self.ignore_case = ignore_case
-        self.column = column
+    lists: Mapping[str, Iterable[str | Sequence[str]]]
+    ignore_case: bool = False
+    column: str | None = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,12 +1,10 @@
 """Attributes from templates of CRF++ and Wapiti."""
 
 from collections.abc import Sequence
-from functools import lru_cache, reduce
-from operator import or_
+from functools import lru_cache
 
 import numpy as np
 
-from .._kernels.sparse.keys import number_keys
 from ..data.symbols import SymbolTable, table_of
 from ..data.vocabulary import JoinedStrings, Vocabulary
 from ._base import SymbolTransformer
@@ -193,14 +191,18 @@ class Expansion:
         text_code = np.zeros(combinations.shape[1], dtype=np.int32)
         joined = [next(inserted) if isinstance(p, Macro) else ([p], text_code) for p in parts]
         symbols = JoinedStrings([texts for texts, _ in joined], [code for _, code in joined])
-        return _merge_alike(Column(codes, symbols), self.doubtful(parts, macros, combinations))
+        doubtful, vocabulary = self.doubtful(parts, macros, combinations), Vocabulary()
+        n_doubtful = len(vocabulary.add(symbols[doubtful]))
+        column = Column(codes, symbols)
+        return column if len(vocabulary) == n_doubtful else _unique(column)
 
     def doubtful(
         self, parts: Sequence[str | Macro], macros: list[Macro], combinations: np.ndarray
     ) -> np.ndarray:
         """Say which combinations may give the same string, like "a/b", "c" and "a", "b/c"."""
         none = np.zeros(combinations.shape[1], dtype=bool)
-        between = _texts_between(parts)
+        # No text has a %.
+        between = "".join("%" if isinstance(p, Macro) else p for p in parts).split("%")[1:-1]
         if not all(between):
             return ~none
         flags = [
@@ -208,7 +210,7 @@ class Expansion:
             for macro, row in zip(macros, combinations, strict=True)
             for character in {*"".join(between)}
         ]
-        return reduce(or_, flags, none)
+        return np.any([none, *flags], axis=0)
 
     def _contains(self, macro: Macro, character: str) -> np.ndarray:
         """Say which symbols contain a character."""
@@ -236,36 +238,10 @@ class Expansion:
         return self.neighbours.move(self.columns[j], positions(offset), self.outside)
 
 
-def _texts_between(parts: Sequence[str | Macro]) -> list[str]:
-    """Return the texts between neighbouring macros."""
-    texts, text = [], None
-    for part in parts:
-        if not isinstance(part, Macro):
-            text = part
-        else:
-            texts.append(text or "")
-            text = None
-    return texts[1:]
-
-
 def _unique(column: Column) -> Column:
     """Return the column with one code for each symbol."""
-    if len(set(column.symbols)) == len(column.symbols):
-        return column
     vocabulary = Vocabulary()
     ids = vocabulary.add(column.symbols)
-    return Column(np.append(ids, np.int32(-1))[column.codes], vocabulary.symbols)
-
-
-def _merge_alike(column: Column, doubtful: np.ndarray) -> Column:
-    """The column with one code for each symbol; only ``doubtful`` symbols may be equal before."""
-    at = np.flatnonzero(doubtful)
-    ids = Vocabulary().add(column.symbols[at])
-    _, first = number_keys(ids.astype(np.int64))
-    if len(first) == len(ids):
+    if len(vocabulary) == len(ids):
         return column
-    chosen = np.arange(len(column.symbols))
-    chosen[at] = at[first[ids]]
-    kept = np.flatnonzero(chosen == np.arange(len(chosen)))
-    code = np.searchsorted(kept, chosen).astype(np.int32)
-    return Column(np.append(code, np.int32(-1))[column.codes], column.symbols[kept])
+    return Column(np.append(ids, np.int32(-1))[column.codes], vocabulary.symbols)

@@ -1,6 +1,7 @@
 """The templates of CRF++ and the patterns of Wapiti, read from their text."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -116,15 +117,11 @@ def parse_templates(text: str, syntax: str) -> tuple[FeatureTemplate, ...]:
     rules = SYNTAXES[syntax]
     lines = [re.sub(rules.comment, "", line).rstrip() for line in lines_of(text)]
     parsed = [_parse_line(_Line(line, i + 1), rules) for i, line in enumerate(lines) if line]
-    short = [_without_separator(identifier) for _, identifier, _ in parsed]
     # Different identifiers must not become equal without their separators.
-    meant = {
-        key: {full for _, full, _ in parsed if _without_separator(full) == key} for key in short
-    }
-    return tuple(
-        FeatureTemplate(kind, key if len(meant[key]) == 1 else identifier, parts)
-        for key, (kind, identifier, parts) in zip(short, parsed, strict=True)
-    )
+    short = {identifier: _without_separator(identifier) for _, identifier, _ in parsed}
+    times = Counter(short.values())
+    keys = {full: full if times[key] > 1 else key for full, key in short.items()}
+    return tuple(FeatureTemplate(kind, keys[full], parts) for kind, full, parts in parsed)
 
 
 def _without_separator(identifier: str) -> str:

@@ -1,6 +1,7 @@
 """The clusters of words as columns of symbols."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ._base import SymbolTransformer
 from .word_column import HasWordColumn, column_number
 
 
+@dataclass(eq=False, repr=False)
 class WordClusters(HasWordColumn, SymbolTransformer):
     """Make columns of the clusters that words belong to.
 
@@ -61,19 +63,11 @@ class WordClusters(HasWordColumn, SymbolTransformer):
     cluster:4 ['0010', None]
     """
 
-    def __init__(
-        self,
-        clusters: Mapping[str, str],
-        prefixes: Sequence[int] | None = (4, 6, 10, 20),
-        ignore_case: bool = False,
-        name: str = "cluster",
-        column: str | None = None,
-    ):
-        self.clusters = clusters
-        self.prefixes = prefixes
-        self.ignore_case = ignore_case
-        self.name = name
-        self.column = column
+    clusters: Mapping[str, str]
+    prefixes: Sequence[int] | None = (4, 6, 10, 20)
+    ignore_case: bool = False
+    name: str = "cluster"
+    column: str | None = None
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:
         column_number(self.column, names)

@@ -1,6 +1,7 @@
 """Word vectors as columns of numbers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ._base import SequenceTransformer, as_symbols
 from .word_column import HasWordColumn
 
 
+@dataclass(eq=False, repr=False)
 class WordVectors(HasWordColumn, SequenceTransformer):
     """Make columns of numbers from the vectors, or embeddings, of words.
 
@@ -56,17 +58,10 @@ class WordVectors(HasWordColumn, SequenceTransformer):
            [0.4, 0.9]])
     """
 
-    def __init__(
-        self,
-        vectors: Mapping[str, Any] | tuple[Sequence[str], Any],
-        unknown: Any = None,
-        ignore_case: bool = False,
-        column: str | None = None,
-    ):
-        self.vectors = vectors
-        self.unknown = unknown
-        self.ignore_case = ignore_case
-        self.column = column
+    vectors: Mapping[str, Any] | tuple[Sequence[str], Any]
+    unknown: Any = None
+    ignore_case: bool = False
+    column: str | None = None
 
     def fit(self, X: Any, y: Any = None) -> "WordVectors":
         """Check the vectors, and number the words.
