@@ -49,13 +49,11 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
     try:
         classes, ids = number_labels(y.data)
     except InvalidLabelError as error:
-        label = y.data[error.token]
-        what = f"the label must be hashable, and neither None nor NaN, but is {shown(label)}"
+        where, label = token_name(name, y.offsets, error.token), y.data[error.token]
+        what = "the label must be hashable, and neither None nor NaN"
         if isinstance(label, (set, frozenset)):
-            what = (
-                f"this estimator takes no set of possible labels, as CRF does, got {shown(label)}"
-            )
-        raise ValueError(f"{token_name(name, y.offsets, error.token)}: {what}") from None
+            what = "this estimator takes no set of possible labels, as CRF does"
+        raise ValueError(f"{where}: {what}, but it is {shown(label)}") from None
     check_meant(classes.tolist(), y, name)
     return classes, ids
 

@@ -151,11 +151,10 @@ def _encode_options(
     """Classes, ids and allowed labels of all tokens, found once for each different option."""
     options, option_of_token = _number_options(y, name)
     named = [_labels_of(option) for option in options]
-    labels = list(chain.from_iterable(named))
-    owner = np.repeat(np.arange(len(options)), [len(some) for some in named])
     if classes is None:
-        check_meant(dict.fromkeys(labels), y, name)
-        classes, _ = sort_labels(list(dict.fromkeys(labels)))
+        labels = list(dict.fromkeys(chain.from_iterable(named)))
+        check_meant(labels, y, name)
+        classes, _ = sort_labels(labels)
         if len(classes) == 0:
             raise ValueError(f"{name}: all labels are None, so the classes are unknown")
     require_label_pairs(len(classes), name)
@@ -165,15 +164,15 @@ def _encode_options(
         "give fewer sequences at a time, or only known labels",
     )
     columns = _columns(classes)
-    column = np.array([columns.get(label, -1) for label in labels], dtype=np.int32)
-    if (column < 0).any():
-        i = int(np.argmax(column < 0))
-        where = token_name(name, y.offsets, int(np.argmax(option_of_token == owner[i])))
-        raise ValueError(
-            f"{where}: the label {shown(labels[i])} is not among the classes {list(columns)}"
-        )
     allowed = np.zeros((len(options), len(classes)), dtype=bool)
-    allowed[owner, column] = True
+    for i, labels in enumerate(named):
+        unknown = [label for label in labels if label not in columns]
+        if unknown:
+            where = token_name(name, y.offsets, int(np.argmax(option_of_token == i)))
+            raise ValueError(
+                f"{where}: the label {shown(unknown[0])} is not among the classes {list(columns)}"
+            )
+        allowed[i, [columns[label] for label in labels]] = True
     allowed[[option is _ANY for option in options]] = True
     is_known = [option is not _ANY and not isinstance(option, frozenset) for option in options]
     ids = np.where(is_known, allowed.argmax(axis=1), -1).astype(np.int32)

@@ -96,12 +96,8 @@ def roles_of(classes: Iterable[Any], scheme: str) -> Roles:
     classes = classes.tolist() if isinstance(classes, np.ndarray) else list(classes)
     split, roles = SCHEMES[scheme].split, SCHEMES[scheme].roles
     parsed = read_labels(["O" if split(label) is None else label for label in classes], scheme)
-    places = {
-        (role, kind): label
-        for label, (role, kind) in enumerate(
-            zip(parsed.role.tolist(), parsed.kind.tolist(), strict=True)
-        )
-    }
+    meanings = zip(parsed.role.tolist(), parsed.kind.tolist(), strict=True)
+    places = {meaning: label for label, meaning in enumerate(meanings)}
     first, inside, last, single = (
         np.array([places.get((roles[letter], kind), -1) for kind in range(len(parsed.types))], int)
         for letter in SCHEMES[scheme].written

@@ -200,9 +200,8 @@ def convert_scheme(y: Any, source: str, target: str, reading: str = "conlleval")
     [['B-PER', 'E-PER', 'S-PER']]
     """
     labels = label_sequences(y, "y")
-    converted = segments_to_labels(
-        find_segments(labels, source, reading, "y"), labels.lengths, target
-    )
+    segments = find_segments(labels, source, reading, "y")
+    converted = segments_to_labels(segments, labels.lengths, target)
     if isinstance(y, SequenceArray):
         return converted
     return converted.tolist() if is_nested(y) else converted.data
@@ -275,8 +274,7 @@ def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -
         first_of_sequence[labels.offsets] = True
         follows_same = parsed.kind[y[start - 1]] == parsed.kind[y[start]]
         follows_same &= ~first_of_sequence[start]
-        outer = parsed.role[y[start]], parsed.role[y[end - 1]]
-        proper = _is_proper(scheme, *outer, follows_same)
+        proper = _is_proper(scheme, parsed.role[y[start]], parsed.role[y[end - 1]], follows_same)
         start, end = start[proper], end[proper]
     return _in_sequences(start, end, parsed.types[parsed.kind[y[start]]], labels.offsets)
 
