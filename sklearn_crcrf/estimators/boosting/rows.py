@@ -26,7 +26,7 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
         types or attributes.
     """
     check_no_edge_data(X)
-    if X.kind == "numbers":
+    if isinstance(X.data, np.ndarray) and X.data.ndim == 2:  # also of numbers that are written
         return np.ascontiguousarray(as_numbers(X, np.float32))
     if X.kind == "attributes":
         rows = sp.csr_array(as_numbers(X, np.float32))
