@@ -109,7 +109,7 @@ class GraphArray(SequenceArray):
         >>> trees.edges.tolist(), trees.edge_data.tolist()
         ([[1, 0], [1, 2]], ['right', 'left'])
         """
-        return cls._of_edges(*edge_inputs.from_parents(X, parents, edge_type))
+        return cls._unchecked(*edge_inputs.from_parents(X, parents, edge_type))
 
     @classmethod
     def from_heads(cls, X: Any, head: str = "head", edge_type: Any = None) -> "GraphArray":
@@ -165,7 +165,7 @@ class GraphArray(SequenceArray):
         >>> trees.parents.tolist(), y.tolist()
         ([1, -1], [['nsubj', 'root']])
         """
-        return cls._of_edges(*edge_inputs.from_heads(X, head, edge_type))
+        return cls._unchecked(*edge_inputs.from_heads(X, head, edge_type))
 
     @classmethod
     def from_edges(cls, X: Any, edges: Any, edge_data: Any = None) -> "GraphArray":
@@ -196,7 +196,7 @@ class GraphArray(SequenceArray):
         >>> graph.n_edges, graph.is_forest
         (3, False)
         """
-        return cls._of_edges(*edge_inputs.from_edges(X, edges, edge_data))
+        return cls._unchecked(*edge_inputs.from_edges(X, edges, edge_data))
 
     @classmethod
     def from_adjacency(cls, X: Any, matrices: Iterable[Any]) -> "GraphArray":
@@ -231,7 +231,7 @@ class GraphArray(SequenceArray):
         >>> GraphArray.from_adjacency([["a", "b", "c"]], [matrix]).edges.tolist()
         [[0, 1], [0, 2]]
         """
-        return cls._of_edges(*edge_inputs.from_adjacency(X, matrices))
+        return cls._unchecked(*edge_inputs.from_adjacency(X, matrices))
 
     @classmethod
     def from_networkx(
@@ -270,7 +270,7 @@ class GraphArray(SequenceArray):
         >>> trees.data.tolist(), trees.edges.tolist()
         (['chase', 'Dogs', 'cats'], [[0, 1], [0, 2]])
         """
-        return cls._of_edges(*edge_inputs.from_networkx(graphs, attribute, edge_attribute))
+        return cls._unchecked(*edge_inputs.from_networkx(graphs, attribute, edge_attribute))
 
     @classmethod
     def from_grid(cls, images: Iterable[Any]) -> "GraphArray":
@@ -304,7 +304,7 @@ class GraphArray(SequenceArray):
         0 2 vertical
         1 3 vertical
         """
-        return cls._of_edges(*edge_inputs.from_grid(images))
+        return cls._unchecked(*edge_inputs.from_grid(images))
 
     @classmethod
     def from_lengths(cls, data: Any, lengths: Any) -> "GraphArray":
@@ -319,7 +319,7 @@ class GraphArray(SequenceArray):
         return cls.from_edges(nodes, [[]] * len(nodes))
 
     @classmethod
-    def _of_edges(cls, nodes: SequenceArray, edges: Edges) -> "GraphArray":
+    def _unchecked(cls, nodes: SequenceArray, edges: Edges) -> "GraphArray":
         """Make graphs of edges that are not checked yet."""
         return cls(nodes.data, nodes.offsets, *edges)
 

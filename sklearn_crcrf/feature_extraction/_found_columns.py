@@ -209,7 +209,7 @@ def found_table(
         ranges = [f">={limit}" for limit in (0, *CONFIDENCES)]
         columns += [(found.second, labels), (found.confidence, ranges)]
     if scheme is not None:
-        columns += [(codes, kinds) for codes in _of_names(found.label, text, scheme)]
+        columns += [(codes, kinds) for codes in _kinds_of_names(found.label, text, scheme)]
     return table_of(columns, len(found.label), column_names(classes, has_probabilities))
 
 
@@ -219,18 +219,17 @@ def _elsewhere(item: np.ndarray, document: np.ndarray, kind: np.ndarray) -> list
     return [Votes(it, kind).most_frequent_of_others(it, kind) for it in (in_document, item)]
 
 
-def _of_names(label: np.ndarray, text: Text, scheme: SchemeLabels) -> np.ndarray:
+def _kinds_of_names(label: np.ndarray, text: Text, scheme: SchemeLabels) -> np.ndarray:
     """Get the most frequent kinds of other and of longer names, -1 outside names, (3, n_tokens)."""
     start, end = find_runs(scheme, label, text.offsets)
     names = Mentions(start, end - start, scheme.kind[label[start]] + 1)
     parts = proper_parts(names)
     phrase = number_phrases(text.words, *map(np.append, names[:2], parts[:2]))
-    own, of_parts = phrase[: len(start)], phrase[len(start) :]
-    document, document_of_parts = text.documents[start], text.documents[parts.start]
-    n_phrases = int(phrase.max(initial=0)) + 1
-    longer = Votes(document_of_parts * n_phrases + of_parts, parts.kind)
-    of_longer = longer.most_frequent(document * n_phrases + own)
-    kinds = np.array([*_elsewhere(own, document, names.kind), of_longer])
+    document, n_phrases = text.documents[start], int(phrase.max(initial=0)) + 1
+    own, part = phrase[: len(start)], phrase[len(start) :]
+    longer = Votes(text.documents[parts.start] * n_phrases + part, parts.kind)
+    longer_kind = longer.most_frequent(document * n_phrases + own)
+    kinds = np.array([*_elsewhere(own, document, names.kind), longer_kind])
     columns = np.full((3, len(label)), -1)
     columns[:, names.tokens()] = np.repeat(kinds, names.length, axis=1)
     return columns

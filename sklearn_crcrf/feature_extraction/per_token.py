@@ -168,7 +168,7 @@ class PerToken(SequenceTransformer):
         _require_tokens(rows)
         labels = None if y is None else np.array(as_sequences(X, y).y.data.tolist())
         order = _rows_in_order(as_frame(X)).data if is_frame(X) else None
-        params = {name: _of_tokens(value, sequences, order) for name, value in params.items()}
+        params = {name: _repeated(value, sequences, order) for name, value in params.items()}
         transformer, result = clone(self.transformer), None
         if transforms and hasattr(transformer, "fit_transform"):
             result = _applied(transformer.fit_transform, rows, labels, **params)
@@ -271,7 +271,7 @@ def _applied(method: Any, rows: Any, *labels: Any, **params: Any) -> Any:
             ) from error
 
 
-def _of_tokens(value: Any, sequences: SequenceArray, order: np.ndarray | None) -> Any:
+def _repeated(value: Any, sequences: SequenceArray, order: np.ndarray | None) -> Any:
     """Return a value of each token, in the order of the tokens, for a value of each sample."""
     if not isinstance(value, (list, tuple, np.ndarray)):
         return value

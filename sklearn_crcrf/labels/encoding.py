@@ -50,10 +50,10 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
         classes, ids = number_labels(y.data)
     except InvalidLabelError as error:
         where, label = token_name(name, y.offsets, error.token), y.data[error.token]
-        what = "the label must be hashable, and neither None nor NaN"
+        what = "the label must be hashable, and neither None nor NaN, but is"
         if isinstance(label, (set, frozenset)):
-            what = "this estimator takes no set of possible labels, as CRF does"
-        raise ValueError(f"{where}: {what}, but it is {shown(label)}") from None
+            what = "this estimator takes no set of possible labels, as CRF does, but got"
+        raise ValueError(f"{where}: {what} {shown(label)}") from None
     check_meant(classes.tolist(), y, name)
     return classes, ids
 

@@ -233,10 +233,10 @@ def as_parts(symbols: Iterable) -> list:
     ]
 
 
-def cluster_of(word: str, clusters: Mapping, ignore_case: bool) -> Any:
+def cluster_of(word: str | None, clusters: Mapping, ignore_case: bool) -> Any:
     """Return the cluster of a word, or of the word in lower case; None if it has none."""
-    cluster = clusters.get(word)
-    return clusters.get(word.lower()) if cluster is None and ignore_case else cluster
+    cluster = None if word is None else clusters.get(word)
+    return clusters.get(word.lower()) if cluster is None and ignore_case and word else cluster
 
 
 def _clusters_step(
@@ -247,10 +247,7 @@ def _clusters_step(
         raise ValueError("clusters must be str")
 
     def make(columns: Columns) -> Columns:
-        found = [
-            None if word is None else cluster_of(word, clusters, ignore_case)
-            for word in columns[column]
-        ]
+        found = [cluster_of(word, clusters, ignore_case) for word in columns[column]]
         return {
             name: [None if cluster is None else cluster[:length] for cluster in found]
             for name, length in lengths.items()

@@ -123,13 +123,9 @@ def pack_rows(
         offset = indptr - np.repeat(base, 2**shift)[: len(indptr)]
         if offset.max() <= LARGEST_OFFSET:
             break
-    parts = (
-        ("base", base),
-        ("offset", offset.astype(np.uint16)),
-        ("columns", columns),
-        ("data", data),
-    )
-    return {f"{name}.{part}": array for part, array in parts}
+    parts: dict[str, Any] = {"base": base, "offset": offset.astype(np.uint16)}
+    parts |= {"columns": columns, "data": data}
+    return {f"{name}.{part}": array for part, array in parts.items()}
 
 
 def packed_rows(content: Content, name: str, dtypes: str) -> dict:

@@ -38,7 +38,7 @@ MOST_LABELS = 2**15
 FARTHEST = 64
 
 
-def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None]:
+def counted_tagger(content: Content, labels: list, chain: Any) -> tuple[Any, Callable | None]:
     """Return the compiled tagger, and what reads its input; content from a file is checked."""
     if len(labels) > MOST_LABELS:
         raise ValueError(f"a tagger of counted weights has at most {MOST_LABELS} labels")
@@ -106,7 +106,6 @@ def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None
     tables = [table for table, _ in features]
     given = [table for table, _ in others]
     scores = CountedScores(words, tables, given, spell, arrays, first, exponent)
-    chain = tagging.ChainTables(*(content.arrays[name] for name in ("transition", "begin", "end")))
     read = None
     if "input" in content.settings:
         read = reader_of(content, partial(_symbols_of, names=columns))
@@ -180,6 +179,6 @@ def _pairs(content: Content, n_rows: np.ndarray, n_columns: int) -> dict[str, An
                 raise ValueError("the array 'pair_slots' has values out of range")
             ends = [start, start + sizes[member] - 1] if sizes[member] else []
             _check_rows("pair_slots", np.array(ends), slot, n_rows)
-        of_group = {"indptr": indptr, "second": seconds, "bits": bits, "rank": rank}
-        arrays |= {f"pairs{g}.{part}": array for part, array in of_group.items()}
+        parts = {"indptr": indptr, "second": seconds, "bits": bits, "rank": rank}
+        arrays |= {f"pairs{g}.{part}": array for part, array in parts.items()}
     return arrays | {"n_derived": n_known - n_columns}

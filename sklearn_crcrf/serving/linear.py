@@ -62,7 +62,7 @@ def linear_content(
     return Content(settings, arrays)
 
 
-def linear_tagger(content: Content, labels: list) -> tuple[Any, Callable | None]:
+def linear_tagger(content: Content, labels: list, chain: Any) -> tuple[Any, Callable | None]:
     """Return the compiled tagger, and what reads its input; content from a file is checked."""
     strings, n_names = content.strings("names")
     n = len(labels)
@@ -83,5 +83,4 @@ def linear_tagger(content: Content, labels: list) -> tuple[Any, Callable | None]
     if "input" in content.settings:
         lists, read = True, reader_of(content, partial(attributes_of, separator=separator))
     reader = AttributeReader(strings, separator, lists, is_single)
-    chain = tagging.ChainTables(*(content.arrays[name] for name in ("transition", "begin", "end")))
     return tagging.LinearTagger(chain, reader, row, weights, labels), read

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.text.tagging import ChainTables
 from ..utils.unpacking import MAX_BYTES
 from .content import Content
 from .counted import counted_tagger
@@ -15,7 +16,7 @@ from .linear import linear_tagger
 from .sums import MOST_CERTAIN, ChainScores, Edges, PathSum, too_large
 
 # What makes the compiled tagger of each kind of model, and what reads its input.
-KINDS: dict[str, Callable[[Content, list], tuple[Any, Callable | None]]] = {
+KINDS: dict[str, Callable[[Content, list, Any], tuple[Any, Callable | None]]] = {
     "counted": counted_tagger,
     "linear": linear_tagger,
 }
@@ -86,7 +87,7 @@ class Tagger:
             raise ValueError("the setting 'training_columns' is not valid")
         if not isinstance(content.settings.get("training_separator"), str | None):
             raise ValueError("the setting 'training_separator' is not valid")
-        self._compiled, self._read = KINDS[kind](content, labels)
+        self._compiled, self._read = KINDS[kind](content, labels, ChainTables(*self._chain))
         self._runs = RunTables(content, n)
         self._in_one_call = content.setting("decoding", str) != "marginal" and not self.run_tables
         tables = (part for *_, score, unseen in self.run_tables for part in (score, unseen))

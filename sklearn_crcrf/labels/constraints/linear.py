@@ -52,8 +52,8 @@ class _BoundSum(BoundConstraint):
     def is_broken(self, y: np.ndarray) -> np.ndarray:
         named = np.full(self.n_labels, -1)
         named[self.label] = np.arange(len(self.label))
-        of_token = named[y]
-        coefficient = np.where(of_token < 0, 0.0, self.coefficient[of_token, np.arange(len(y))])
+        row = named[y]
+        coefficient = np.where(row < 0, 0.0, self.coefficient[row, np.arange(len(y))])
         sums = self.groups.sums(coefficient)
         return (sums < self.lower - TOLERANCE) | (sums > self.upper + TOLERANCE)
 
