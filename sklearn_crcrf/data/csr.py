@@ -208,14 +208,12 @@ def _check_coordinates(entries: sp.coo_array, name: str, where: Callable) -> Non
             f"{name}: there are {len(entries.row)} rows, {len(entries.col)} columns and "
             f"{len(entries.data)} values"
         )
-    n_rows, n_columns = entries.shape
-    outside = np.flatnonzero((entries.row < 0) | (entries.row >= n_rows))
-    if len(outside):
-        _raise_outside(f"{name}, entry {outside[0]}", entries.row[outside[0]], n_rows, "row")
-    outside = np.flatnonzero((entries.col < 0) | (entries.col >= n_columns))
-    if len(outside):
-        at = outside[0]
-        _raise_outside(where(int(entries.row[at])), entries.col[at], n_columns, "column")
+    for n, ids, noun in zip(entries.shape, entries.coords, ("row", "column"), strict=True):
+        outside = np.flatnonzero((ids < 0) | (ids >= n))
+        if len(outside):
+            at = outside[0]
+            place = f"{name}, entry {at}" if noun == "row" else where(int(entries.row[at]))
+            _raise_outside(place, ids[at], n, noun)
 
 
 def _raise_outside(where: str, index: int, n: int, noun: str) -> None:

@@ -264,11 +264,10 @@ def unpadded_labels(y: np.ndarray, lengths: np.ndarray) -> Any:
         behind the tokens.
     """
     n_sequences, length = y.shape
-    if n_sequences != len(lengths) or length < lengths.max(initial=0):
-        return y
-    within = _within(lengths, length)
-    if all(is_missing(label) or label in _PADDING for label in y[~within].tolist()):
-        return SequenceArray.from_lengths(y[within], lengths)
+    if n_sequences == len(lengths) and length >= lengths.max(initial=0):
+        within = _within(lengths, length)
+        if all(is_missing(label) or label in _PADDING for label in y[~within].tolist()):
+            return SequenceArray.from_lengths(y[within], lengths)
     return y
 
 

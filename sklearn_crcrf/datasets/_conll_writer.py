@@ -91,7 +91,7 @@ def _observations(X: SequenceArray, columns: Sequence[str] | None) -> dict[str, 
     names = None if columns is None else [name for name in columns if name != "label"]
     if not tokens:
         return {name: [] for name in names or ("word",)}
-    if isinstance(tokens[0], dict):
+    if X.kind == "dicts":
         return _dict_columns(tokens, names or list(tokens[0]), X.offsets, exact=columns is None)
     if names is not None and len(names) != 1:
         raise ValueError(f"X has one column, but columns names {names}")

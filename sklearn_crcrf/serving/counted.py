@@ -12,16 +12,8 @@ from ..utils.spelling import marked, spelling_feature
 from .columns import Columns, reader_of
 from .content import Content, packed_rows
 
-FEATURES = (
-    *(f"suffix{k}" for k in range(1, 6)),
-    "prefix1",
-    "prefix3",
-    "prefix4",
-    "shape",
-    "long_shape",
-    "lower",
-    "simple",
-)
+_AFFIXES = *(f"suffix{k}" for k in range(1, 6)), "prefix1", "prefix3", "prefix4"
+FEATURES = (*_AFFIXES, "shape", "long_shape", "lower", "simple")
 """The spelling features of words, in the order of the kernel."""
 
 SPELLING = [*map(spelling_feature, FEATURES)]
