@@ -145,9 +145,9 @@ class SequenceArray:
         data = self.data
         if not isinstance(data, np.ndarray):
             return "attributes" if sp.issparse(data) else "columns"
-        first = () if data.dtype.kind in "biuf" else data[:1].ravel()
         if data.ndim == 1:
-            return "dicts" if any(isinstance(token, Mapping) for token in first) else "words"
+            return "dicts" if len(data) and isinstance(data[0], Mapping) else "words"
+        first = () if data.dtype.kind in "biuf" else data[:1].ravel()
         return "columns" if any(isinstance(value, str) for value in first) else "numbers"
 
     def __len__(self) -> int:
