@@ -62,7 +62,7 @@ DIRECTIVES = {
 COMPILE_ARGS = {
     "unix": ["-O3", "-g0", "-fno-math-errno"],
     "mingw32": ["-O3", "-g0", "-fno-math-errno"],
-    "msvc": ["/O2"],
+    "msvc": ["/O2", "/std:c11"],
 }
 GIVEN_ARGS = os.environ.get("SKLEARN_CRCRF_CFLAGS")
 

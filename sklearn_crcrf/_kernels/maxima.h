@@ -44,7 +44,7 @@ INLINE int lowest_bit(uint64_t bits) {
 }
 
 /* Copy a row of n scores, and add it to a sum, which shows whether all scores are finite. */
-#define COPY_SCORES(name, real, WIDE_AT)                                                \
+#define DEFINE_COPY(name, real, WIDE_AT)                                                \
     static inline void name(const real *scores, int64_t n, double *out, vector_d *sum) { \
         if (n < LANES) {                                                                \
             double total = 0;                                                           \
@@ -70,10 +70,11 @@ typedef float narrow_f __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4),
 #else
 #define WIDENED(address) (*(address))
 #endif
-COPY_SCORES(copy_scores_d, double, AT)
-COPY_SCORES(copy_scores_f, float, WIDENED)
+DEFINE_COPY(copy_scores_d, double, AT)
+DEFINE_COPY(copy_scores_f, float, WIDENED)
+#define COPY_SCORES(scores, ...) OF_TYPE(copy_scores, scores)(scores, __VA_ARGS__)
 #undef WIDENED
-#undef COPY_SCORES
+#undef DEFINE_COPY
 
 /* Whether all lanes are finite. */
 static inline int is_finite(vector_d x) {

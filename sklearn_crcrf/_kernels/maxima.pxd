@@ -2,13 +2,10 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from sklearn_crcrf._kernels.vectors cimport real
-
 
 cdef extern from "maxima.h" nogil:
     ctypedef double vector_d
-    void copy_scores_d(const double *scores, int64_t n, double *out, vector_d *sum)
-    void copy_scores_f(const float *scores, int64_t n, double *out, vector_d *sum)
+    void copy_scores "COPY_SCORES"(const void *scores, int64_t n, double *out, vector_d *sum)
     bint is_finite(vector_d x)
     vector_d splat_d(double x)
     int64_t first_equal(const double *x, const double *y, int64_t width, vector_d top)
@@ -27,12 +24,3 @@ cdef extern from "maxima.h" nogil:
         const double *x, int64_t n_rows, const double *matrix, int64_t n, int64_t width,
         double *out
     )
-
-
-cdef inline void copy_scores(
-    const real *scores, int64_t n, double *out, vector_d *sum
-) noexcept nogil:
-    if real is double:
-        copy_scores_d(scores, n, out, sum)
-    else:
-        copy_scores_f(scores, n, out, sum)

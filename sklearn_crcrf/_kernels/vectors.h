@@ -123,4 +123,27 @@ static inline void restore_denormals(unsigned state) {
 #undef MAXIMUM
 #undef MINIMUM
 
+/* The function for the type of the numbers at x, under a name in capitals. */
+#define OF_TYPE(name, x) _Generic(*(x), float: name##_f, double: name##_d)
+#define SHIFT_ROWS(scores, ...) OF_TYPE(shift_rows, *(scores))(scores, __VA_ARGS__)
+#define LEAST_FINITE(row, n) OF_TYPE(least_finite, row)(row, n)
+#define LEAST_POSITIVE(row, width) OF_TYPE(least_positive, row)(row, width)
+#define EXPONENTIATE(score, ...) OF_TYPE(exponentiate, score)(score, __VA_ARGS__)
+#define EXPONENTIALS(x, size) OF_TYPE(exponentials, x)(x, size)
+#define EXPONENTIATE_ROW(x, n) OF_TYPE(exponentiate_row, x)(x, n)
+#define MULTIPLY(factor, n_rows, b, ...) OF_TYPE(multiply, b)(factor, n_rows, b, __VA_ARGS__)
+#define ADD_PRODUCTS(factor, a, ...) OF_TYPE(add_products, a)(factor, a, __VA_ARGS__)
+#define BOTH_PRODUCTS(factor, n_rows, back, a, ...) \
+    OF_TYPE(both_products, a)(factor, n_rows, back, a, __VA_ARGS__)
+#define PRODUCTS(factor, a, ...) OF_TYPE(products, a)(factor, a, __VA_ARGS__)
+#define QUOTIENTS(a, ...) OF_TYPE(quotients, a)(a, __VA_ARGS__)
+#define MULTIPLY_POSITIVE(b, ...) OF_TYPE(multiply_positive, b)(b, __VA_ARGS__)
+#define SCALE(factor, a, ...) OF_TYPE(scale, a)(factor, a, __VA_ARGS__)
+#define PACK(matrix, n, row, column, out) OF_TYPE(pack, out)(matrix, n, row, column, out)
+#define PRODUCT(a, ...) OF_TYPE(product, a)(a, __VA_ARGS__)
+#define OUTER_PRODUCTS(a, ...) OF_TYPE(outer_products, a)(a, __VA_ARGS__)
+#define FETCH_ROW(row, n) OF_TYPE(fetch_row, row)(row, n)
+#define ADD_ROW(factor, row, ...) OF_TYPE(add_row, row)(factor, row, __VA_ARGS__)
+#define ADD_SUM(index, value, ...) OF_TYPE(add_sum, value)(index, value, __VA_ARGS__)
+
 #endif

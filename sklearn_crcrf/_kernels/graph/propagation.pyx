@@ -23,19 +23,14 @@ from libc.stdint cimport int64_t, uint8_t
 
 from sklearn_crcrf._kernels.graph.messages cimport GraphMessages, Slots
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
+from sklearn_crcrf._kernels.maxima cimport add_all_maxima
 from sklearn_crcrf._kernels.vectors cimport (
-    add_row_d, exponentials_d, flush_denormals, pack_d, padded_d, prefetch, product_d,
+    add_row, exponentials, flush_denormals, pack, padded_d, prefetch, product,
     restore_denormals,
 )
 
 cdef extern from "graph/logarithms.h" nogil:
     void logarithms(double *x, int64_t size)
-
-cdef extern from "maxima.h" nogil:
-    void add_all_maxima(
-        const double *x, int64_t n_rows, const double *matrix, int64_t n, int64_t width,
-        double *out
-    )
 
 # Number of messages that are sent together.
 cdef enum: STRIP = 16
@@ -81,8 +76,8 @@ def packed_tables(double[:, :, ::1] tables, bint is_max):
     cdef double[:, :, ::1] powers = np.exp(scores - np.where(top > -np.inf, top, 0.0))
     cdef double[:, ::1] packed = np.empty((2 * len(scores), n * padded_d(n)))
     for t in range(powers.shape[0]):
-        pack_d(&powers[t, 0, 0], n, n, 1, &packed[2 * t, 0])
-        pack_d(&powers[t, 0, 0], n, 1, n, &packed[2 * t + 1, 0])
+        pack(&powers[t, 0, 0], n, n, 1, &packed[2 * t, 0])
+        pack(&powers[t, 0, 0], n, 1, n, &packed[2 * t + 1, 0])
     return np.asarray(packed)
 
 
@@ -151,8 +146,8 @@ cdef double send_strip(
             w.sent[x] = 0.0
         add_all_maxima(w.block, count, potential, n, width, w.sent)
     else:
-        exponentials_d(w.block, count * width)
-        product_d(w.block, count, potential, n, width, w.sent)
+        exponentials(w.block, count * width)
+        product(w.block, count, potential, n, width, w.sent)
         for r in range(count):
             row, least = w.sent + r * width, INFINITY
             for x in range(n):
@@ -184,7 +179,7 @@ cdef double visit(
     for s in range(n):
         w.belief[s] = w.state[token * n + s]
     for s in range(w.start[token], w.start[token + 1]):
-        add_row_d(w.share[s] if w.share != NULL else 1.0, w.m + s * n, n, w.belief)
+        add_row(w.share[s] if w.share != NULL else 1.0, w.m + s * n, n, w.belief)
     for s in range(first, last):
         if w.is_fixed[w.neighbour[s]]:
             continue

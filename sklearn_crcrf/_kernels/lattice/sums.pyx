@@ -30,7 +30,7 @@ from sklearn_crcrf._kernels.lattice.runs cimport (
 )
 from sklearn_crcrf._kernels.log_sums cimport log_of_sum
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
-from sklearn_crcrf._kernels.vectors cimport exponentiate_row_d
+from sklearn_crcrf._kernels.vectors cimport exponentiate_row
 
 # The alphas of a token are divided by their sum if it is not between 1 / MOST and MOST. With the
 # other logarithms of factors, RANGE, all then are between 1e-300 and 1e300.
@@ -66,7 +66,7 @@ cdef double exponentiate_scores(
     for n in range(min(last, stop - first)):
         t, start = first + n, start_of(runs, n, first + n)
         add_scores_of_ends[real](runs, t, n, score, message + start)
-        largest = max(largest, exponentiate_row_d(message + start, number_of(runs, n, t)))
+        largest = max(largest, exponentiate_row(message + start, number_of(runs, n, t)))
     if stop - first > last:
         start = start_of(runs, last, first + last)
         n = start_of(runs, last, stop) - start
@@ -75,12 +75,12 @@ cdef double exponentiate_scores(
         else:
             for t in range(first + last, stop):
                 add_scores_of_ends[real](runs, t, last, score, message + start_of(runs, last, t))
-        largest = max(largest, exponentiate_row_d(message + start, n))
+        largest = max(largest, exponentiate_row(message + start, n))
     if stop - first > runs.order:
         start = start_of(runs, runs.order, first + runs.order)
         n = start_of(runs, runs.order, stop) - start
         copy_row[real](score + start, n, conditional + start)
-        largest += exponentiate_row_d(conditional + start, n)
+        largest += exponentiate_row(conditional + start, n)
     return largest
 
 

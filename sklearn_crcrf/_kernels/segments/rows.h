@@ -47,4 +47,13 @@ typedef struct {
 #undef REAL
 #undef NAME
 
+#define MIX_ROWS(table, ...) OF_TYPE(mix_rows, table)(table, __VA_ARGS__)
+#define ADD_ROW_PAIRS(factor, ...) OF_TYPE(add_row_pairs, factor)(factor, __VA_ARGS__)
+#define RAISE_TO(rows, ...) OF_TYPE(raise_to, rows)(rows, __VA_ARGS__)
+#define WEIGH_ROWS(rows, ...) OF_TYPE(weigh_rows, rows)(rows, __VA_ARGS__)
+#define EXTEND_SEGMENTS(n, type, k, t, memory) \
+    OF_TYPE(extend_segments, memory)(n, type, k, t, memory)
+#define RETRACT_SEGMENTS(n, type, k, t, memory) \
+    OF_TYPE(retract_segments, memory)(n, type, k, t, memory)
+
 #endif

@@ -18,92 +18,22 @@ cdef extern from "segments/rows.h" nogil:
         int64_t factor, within, kept_within
         int64_t entry, top, after_closed, after_open, after_entry, closing
         int64_t pairs, inner, lengths, ended, totals, kept_inner
-    void mix_rows_d(
-        const double *table, const double *rows, int64_t n_rows, const double *factor,
-        int64_t n_out, double *out
+    void mix_rows "MIX_ROWS"(
+        const void *table, const void *rows, int64_t n_rows, const void *factor, int64_t n_out,
+        void *out
     )
-    void mix_rows_f(
-        const float *table, const float *rows, int64_t n_rows, const float *factor,
-        int64_t n_out, float *out
+    void add_row_pairs "ADD_ROW_PAIRS"(
+        const void *factor, const void *first, int64_t n_first, const void *second,
+        int64_t n_second, void *pairs
     )
-    void add_row_pairs_d(
-        const double *factor, const double *first, int64_t n_first, const double *second,
-        int64_t n_second, double *pairs
+    void raise_to "RAISE_TO"(const void *rows, int64_t n_rows, void *largest)
+    void weigh_rows "WEIGH_ROWS"(const void *rows, int64_t n_rows, const void *weight, void *out)
+    void extend_segments "EXTEND_SEGMENTS"(
+        const SegmentRows *n, const SegmentType *type, int64_t k, int64_t t, void *memory
     )
-    void add_row_pairs_f(
-        const float *factor, const float *first, int64_t n_first, const float *second,
-        int64_t n_second, float *pairs
+    void retract_segments "RETRACT_SEGMENTS"(
+        const SegmentRows *n, const SegmentType *type, int64_t k, int64_t t, void *memory
     )
-    void raise_to_d(const double *rows, int64_t n_rows, double *largest)
-    void raise_to_f(const float *rows, int64_t n_rows, float *largest)
-    void weigh_rows_d(const double *rows, int64_t n_rows, const double *weight, double *out)
-    void weigh_rows_f(const float *rows, int64_t n_rows, const float *weight, float *out)
-    void extend_segments_d(
-        const SegmentRows *n, const SegmentType *type, int64_t k, int64_t t, double *memory
-    )
-    void extend_segments_f(
-        const SegmentRows *n, const SegmentType *type, int64_t k, int64_t t, float *memory
-    )
-    void retract_segments_d(
-        const SegmentRows *n, const SegmentType *type, int64_t k, int64_t t, double *memory
-    )
-    void retract_segments_f(
-        const SegmentRows *n, const SegmentType *type, int64_t k, int64_t t, float *memory
-    )
-
-
-cdef inline void mix_rows(
-    const real *table, const real *rows, int64_t n_rows, const real *factor, int64_t n_out,
-    real *out,
-) noexcept nogil:
-    if real is double:
-        mix_rows_d(table, rows, n_rows, factor, n_out, out)
-    else:
-        mix_rows_f(table, rows, n_rows, factor, n_out, out)
-
-
-cdef inline void add_row_pairs(
-    const real *factor, const real *first, int64_t n_first, const real *second, int64_t n_second,
-    real *pairs,
-) noexcept nogil:
-    if real is double:
-        add_row_pairs_d(factor, first, n_first, second, n_second, pairs)
-    else:
-        add_row_pairs_f(factor, first, n_first, second, n_second, pairs)
-
-
-cdef inline void raise_to(const real *rows, int64_t n_rows, real *largest) noexcept nogil:
-    if real is double:
-        raise_to_d(rows, n_rows, largest)
-    else:
-        raise_to_f(rows, n_rows, largest)
-
-
-cdef inline void weigh_rows(
-    const real *rows, int64_t n_rows, const real *weight, real *out
-) noexcept nogil:
-    if real is double:
-        weigh_rows_d(rows, n_rows, weight, out)
-    else:
-        weigh_rows_f(rows, n_rows, weight, out)
-
-
-cdef inline void extend_segments(
-    const SegmentRows *n, const SegmentType *type, int64_t k, int64_t t, real *memory
-) noexcept nogil:
-    if real is double:
-        extend_segments_d(n, type, k, t, memory)
-    else:
-        extend_segments_f(n, type, k, t, memory)
-
-
-cdef inline void retract_segments(
-    const SegmentRows *n, const SegmentType *type, int64_t k, int64_t t, real *memory
-) noexcept nogil:
-    if real is double:
-        retract_segments_d(n, type, k, t, memory)
-    else:
-        retract_segments_f(n, type, k, t, memory)
 
 
 cdef int64_t arrange(

@@ -43,4 +43,12 @@
 #undef MAGIC
 #undef NAME
 
+#define SEND_BITS(c, ...) OF_TYPE(send_bits, c)(c, __VA_ARGS__)
+#define END_BITS(c, ...) OF_TYPE(end_bits, c)(c, __VA_ARGS__)
+#define RECEIVE_BITS(parent, ...) OF_TYPE(receive_bits, parent)(parent, __VA_ARGS__)
+#define SUBTRACT_GOLD(weight, p, ...) OF_TYPE(subtract_gold, p)(weight, p, __VA_ARGS__)
+#define SUBTRACT_GOLD_SCORES(x, ...) OF_TYPE(subtract_gold_scores, x)(x, __VA_ARGS__)
+#define FLUSH_BITS(weight, width, logarithm, ...) \
+    OF_TYPE(flush_bits, logarithm)(weight, width, logarithm, __VA_ARGS__)
+
 #endif

@@ -27,47 +27,30 @@ from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport flush_denormals, real, restore_denormals
 
 cdef extern from "tree/binary_labels.h" nogil:
-    void send_bits_d(
-        const double *c, const double **e, int64_t width, double *given_0, double *given_1,
-        double *parent, double *logarithm, double *product
+    void send_bits "SEND_BITS"(
+        const void *c, const void *e, int64_t width, void *given_0, void *given_1, void *parent,
+        void *logarithm, void *product
     )
-    void send_bits_f(
-        const float *c, const float **e, int64_t width, float *given_0, float *given_1,
-        float *parent, float *logarithm, float *product
+    void end_bits "END_BITS"(const void *c, int64_t width, void *p, void *logarithm, void *product)
+    void receive_bits "RECEIVE_BITS"(
+        const void *parent, void *given_0, const void *given_1, int64_t width, void *pairs_01,
+        void *pairs_11, void *parents
     )
-    void end_bits_d(
-        const double *c, int64_t width, double *p, double *logarithm, double *product
+    void subtract_gold "SUBTRACT_GOLD"(
+        double weight, const void *p, const void *gold, int64_t width, void *out
     )
-    void end_bits_f(const float *c, int64_t width, float *p, float *logarithm, float *product)
-    void receive_bits_d(
-        const double *parent, double *given_0, const double *given_1, int64_t width,
-        double *pairs_01, double *pairs_11, double *parents
+    void subtract_gold_scores "SUBTRACT_GOLD_SCORES"(
+        const void *x, const void *gold, int64_t width, void *out
     )
-    void receive_bits_f(
-        const float *parent, float *given_0, const float *given_1, int64_t width,
-        float *pairs_01, float *pairs_11, float *parents
-    )
-    void subtract_gold_d(
-        double weight, const double *p, const double *gold, int64_t width, double *out
-    )
-    void subtract_gold_f(
-        float weight, const float *p, const float *gold, int64_t width, float *out
-    )
-    void subtract_gold_scores_d(const double *x, const double *gold, int64_t width, double *out)
-    void subtract_gold_scores_f(const float *x, const float *gold, int64_t width, float *out)
-    void flush_bits_d(
-        double weight, int64_t width, double *logarithm, double *product, double *total
-    )
-    void flush_bits_f(
-        double weight, int64_t width, float *logarithm, float *product, double *total
+    void flush_bits "FLUSH_BITS"(
+        double weight, int64_t width, void *logarithm, void *product, double *total
     )
 
 # The number of models must be a multiple of this: the widest vector of single precision.
 WIDTH = 16
 
 cdef enum:
-    LOGARITHM = 0
-    PRODUCT = 1
+    PRODUCT = 1                    # the first row has logarithms
     PAIRS = 2                      # (0, 1), (1, 1), and bit 1 of the parent
     N_RUNNING = 5
 
@@ -140,96 +123,42 @@ cdef void sum_unit(
     real[:, ::1] running,
 ) noexcept nogil:
     cdef:
-        int64_t k, t, n = stop - start, n_factors = 0
+        int64_t k, t, n = stop - start, n_factors = 0, width = models.width
         const real *e[4]
         real *now = &running[0, 0]
+        real *product = now + PRODUCT * width
+        real *pairs = now + PAIRS * width
+        real *q
     for k in range(4):
         e[k] = &potential[k, 0]
     for t in range(start, stop):
-        subtract_gold_scores(&x[t, 0], &code[y[t], 0], models.width, now)
+        subtract_gold_scores(&x[t, 0], &code[y[t], 0], width, now)
     for k in range(n):
         t = order[start + k]
+        q = &given[2 * t, 0]
         if parent[start + t] < 0:
-            end_bits(&x[start + t, 0], models.width, &given[2 * t, 0], now)
+            end_bits(&x[start + t, 0], width, q, now, product)
         else:
             send_bits(
-                &x[start + t, 0], e, models.width, &given[2 * t, 0],
-                &x[start + parent[start + t], 0], now,
+                &x[start + t, 0], e, width, q, q + width, &x[start + parent[start + t], 0], now,
+                product,
             )
         n_factors += 1
         if n_factors >= models.n_factors or k == n - 1:
-            flush_bits(weight, models.width, now, models.loss)
+            flush_bits(weight, width, now, product, models.loss)
             n_factors = 0
     for k in range(n - 1, -1, -1):
         t = order[start + k]
+        q = &given[2 * t, 0]
         if parent[start + t] >= 0:
-            receive_bits(&given[2 * parent[start + t], 0], &given[2 * t, 0], models.width, now)
-        subtract_gold(
-            weight, &given[2 * t, 0], &code[y[start + t], 0], models.width, &x[start + t, 0]
-        )
-    now += PAIRS * models.width
-    for k in range(3 * models.width):
-        models.counts[k] += weight * now[k]
-        now[k] = 0.0
-
-
-cdef inline void subtract_gold_scores(
-    const real *x, const real *gold, int64_t width, real *running
-) noexcept nogil:
-    if real is double:
-        subtract_gold_scores_d(x, gold, width, running)
-    else:
-        subtract_gold_scores_f(x, gold, width, running)
-
-
-cdef inline void end_bits(
-    const real *c, int64_t width, real *p, real *running
-) noexcept nogil:
-    if real is double:
-        end_bits_d(c, width, p, running, running + width)
-    else:
-        end_bits_f(c, width, p, running, running + width)
-
-
-cdef inline void send_bits(
-    const real *c, const real **e, int64_t width, real *given, real *parent, real *running
-) noexcept nogil:
-    if real is double:
-        send_bits_d(c, e, width, given, given + width, parent, running, running + width)
-    else:
-        send_bits_f(c, e, width, given, given + width, parent, running, running + width)
-
-
-cdef inline void receive_bits(
-    const real *parent, real *given, int64_t width, real *running
-) noexcept nogil:
-    cdef real *pairs = running + PAIRS * width
-    if real is double:
-        receive_bits_d(
-            parent, given, given + width, width, pairs, pairs + width, pairs + 2 * width
-        )
-    else:
-        receive_bits_f(
-            parent, given, given + width, width, pairs, pairs + width, pairs + 2 * width
-        )
-
-
-cdef inline void subtract_gold(
-    double weight, const real *p, const real *gold, int64_t width, real *out
-) noexcept nogil:
-    if real is double:
-        subtract_gold_d(weight, p, gold, width, out)
-    else:
-        subtract_gold_f(<float>weight, p, gold, width, out)
-
-
-cdef inline void flush_bits(
-    double weight, int64_t width, real *running, double *total
-) noexcept nogil:
-    if real is double:
-        flush_bits_d(weight, width, running, running + width, total)
-    else:
-        flush_bits_f(weight, width, running, running + width, total)
+            receive_bits(
+                &given[2 * parent[start + t], 0], q, q + width, width, pairs, pairs + width,
+                pairs + 2 * width,
+            )
+        subtract_gold(weight, q, &code[y[start + t], 0], width, &x[start + t, 0])
+    for k in range(3 * width):
+        models.counts[k] += weight * pairs[k]
+        pairs[k] = 0.0
 
 
 def best_bits(

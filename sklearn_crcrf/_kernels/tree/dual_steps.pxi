@@ -226,7 +226,7 @@ cdef double subtract_tokens(
             move.token[active.paths[k, move.first + t]] += move.beta[k]
         for k in range(indptr[move.first + t], indptr[move.first + t + 1]):
             row = row_for(move, indices[k])
-            add_row[double](values[k], &move.token[0], n, &move.rows[row, 0])
+            add_row(values[k], &move.token[0], n, &move.rows[row, 0])
     for row in range(move.n_rows):
         move.row_of[move.attribute[row]] = -1
         for j in range(n):

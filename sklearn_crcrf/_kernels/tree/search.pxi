@@ -265,7 +265,7 @@ cdef void fill_step(Search search, int64_t link) noexcept nogil:
         scores = &search.transitions[label if search.upwards else n + label, 0]
         memcpy(scores, links.forbidden + label * n, n * sizeof(double))
         for k in range(links.indptr[link], links.indptr[link + 1]):
-            add_row[double](
+            add_row(
                 links.values[k], links.weights + (links.indices[k] * n + label) * n, n, scores
             )
     if not search.upwards:
