@@ -3,10 +3,11 @@
 They are products with exp(transition). Sums that underflow are computed again in logarithms.
 """
 
-from libc.math cimport INFINITY, NAN, exp, isnan, log
+from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int64_t
 
 from sklearn_crcrf._kernels.chain.edges cimport Edges, maximum
+from sklearn_crcrf._kernels.log_sums cimport log_of_sum
 
 
 cdef struct Product:
@@ -82,21 +83,13 @@ cdef inline double log_sum(
     return top + log(total)
 
 
-cdef inline double normalise(const double *logarithms, int64_t n, double *out) noexcept nogil:
-    """Subtract the logarithm of the sum of exp(logarithms) from ``out``, and return it."""
+cdef inline double normalise(double *logarithms, int64_t n) noexcept nogil:
+    """Subtract the logarithm of the sum of exp(logarithms), and return it."""
     cdef:
         int64_t j
-        double top = maximum(logarithms, n), total = 0.0
-    if top == -INFINITY:
-        for j in range(n):
-            if isnan(logarithms[j]):
-                return NAN
-        return top
-    for j in range(n):
-        total += exp(logarithms[j] - top)
-    total = top + log(total)
-    for j in range(n):
-        out[j] -= total
+        double total = log_of_sum(logarithms, n)
+    for j in range(n if total > -INFINITY else 0):
+        logarithms[j] -= total
     return total
 
 

@@ -13,6 +13,7 @@ typedef double vector_d;
 #define AT(address) (*(vector_d *)(address))
 /* The number of vectors of a row that the registers can hold. */
 #define TILE 8
+#define FITTING_TILE(vectors) ((vectors) < TILE ? (vectors) : TILE)
 
 /* Bits of the lanes in which a is at least b, or equal to b. */
 #if INSTRUCTIONS == 2
@@ -130,16 +131,9 @@ INLINE int64_t first_largest_tile(const int vectors, const double *x, const doub
 
 /* The same for any row. */
 INLINE int64_t first_largest(const double *x, const double *y, int64_t width) {
-    switch (width / LANES) {
-        case 1: return first_largest_tile(1, x, y);
-        case 2: return first_largest_tile(2, x, y);
-        case 3: return first_largest_tile(3, x, y);
-        case 4: return first_largest_tile(4, x, y);
-        case 5: return first_largest_tile(5, x, y);
-        case 6: return first_largest_tile(6, x, y);
-        case 7: return first_largest_tile(7, x, y);
-        case 8: return first_largest_tile(8, x, y);
-    }
+#define LARGEST_OF(vectors) return first_largest_tile(vectors, x, y)
+    UP_TO_8(width / LANES, LARGEST_OF)
+#undef LARGEST_OF
     vector_d largest = splat_d(-INFINITY);
     for (int64_t j = 0; j < width; j += LANES) largest = larger_d(sum_at(x, y, j), largest);
     return first_equal(x, y, width, largest_everywhere(largest));
@@ -206,18 +200,10 @@ static inline vector_d add_maxima(int64_t best, const uint64_t *found, const dou
     int64_t n_words = (width + 63) / 64;
     vector_d tile, largest = splat_d(-INFINITY);
     for (int64_t j = 0; j < width; j += TILE * LANES) {
-#define MAXIMA_TILE(vectors) \
-    maxima_tile(vectors, best, found, n_words, x, matrix + j, width, least + j, out + j)
-        switch ((width - j) / LANES) {
-            case 1: tile = MAXIMA_TILE(1); break;
-            case 2: tile = MAXIMA_TILE(2); break;
-            case 3: tile = MAXIMA_TILE(3); break;
-            case 4: tile = MAXIMA_TILE(4); break;
-            case 5: tile = MAXIMA_TILE(5); break;
-            case 6: tile = MAXIMA_TILE(6); break;
-            case 7: tile = MAXIMA_TILE(7); break;
-            default: tile = MAXIMA_TILE(8);
-        }
+#define MAXIMA_TILE(vectors)                                                                  \
+    tile = maxima_tile(vectors, best, found, n_words, x, matrix + j, width, least + j, out + j); \
+    break
+        UP_TO_8(FITTING_TILE((width - j) / LANES), MAXIMA_TILE)
 #undef MAXIMA_TILE
         largest = larger_d(tile, largest);
     }
@@ -259,6 +245,7 @@ static inline void add_all_maxima(const double *x, int64_t n_rows, const double 
 #undef AT_LEAST
 #undef EQUAL
 #undef TILE
+#undef FITTING_TILE
 #undef LANES
 #undef AT
 

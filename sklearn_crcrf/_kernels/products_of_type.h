@@ -142,18 +142,10 @@ static inline void NAME(add_sum)(const int32_t *index, const REAL *value, int64_
         int64_t rest = n - start;
         size = rest <= 8 * LANES ? rest : rest < 9 * LANES ? 7 * LANES : 8 * LANES;
         int64_t last = start + size - LANES;
-#define SUM_TILE(vectors) \
-    NAME(sum_tile)(vectors, index, value, count, n_more, matrix, n, start, last, base, out)
-        switch ((size + LANES - 1) / LANES) {
-            case 1: SUM_TILE(1); break;
-            case 2: SUM_TILE(2); break;
-            case 3: SUM_TILE(3); break;
-            case 4: SUM_TILE(4); break;
-            case 5: SUM_TILE(5); break;
-            case 6: SUM_TILE(6); break;
-            case 7: SUM_TILE(7); break;
-            default: SUM_TILE(8);
-        }
+#define SUM_TILE(vectors)                                                                       \
+    NAME(sum_tile)(vectors, index, value, count, n_more, matrix, n, start, last, base, out); \
+    break
+        UP_TO_8((size + LANES - 1) / LANES, SUM_TILE)
 #undef SUM_TILE
     }
 }

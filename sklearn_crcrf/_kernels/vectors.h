@@ -50,6 +50,19 @@
         default: function(vectors, __VA_ARGS__);          \
     }
 
+/* Do something for each small number of vectors. */
+#define UP_TO_8(vectors, DO) \
+    switch (vectors) {       \
+        case 1: DO(1);       \
+        case 2: DO(2);       \
+        case 3: DO(3);       \
+        case 4: DO(4);       \
+        case 5: DO(5);       \
+        case 6: DO(6);       \
+        case 7: DO(7);       \
+        case 8: DO(8);       \
+    }
+
 /* The number of rows in a tile of a product, and of vectors in a row, that the registers can hold.
    Without fused multiply-add, products need registers of their own; and if to fill a vector with a
    number takes a separate instruction, few rows are better. */

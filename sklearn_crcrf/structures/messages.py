@@ -8,12 +8,16 @@ from .._kernels.chain.scores import BatchScores
 from .._kernels.tree.messages import (
     TreeRows,
     UpwardMessages,
+    add_counts_of_others,
     add_tree_counts,
+    add_tree_covariances,
+    average_subtrees,
     draw_labellings,
     level_order,
+    sum_other_labellings,
     upward_messages,
 )
-from .scores import Ends, Scores, with_ends
+from .scores import AddTo, Ends, Pullback, ScoreGradient, Scores, add_with_ends, with_ends
 
 __all__ = ["Messages", "TreeOrder", "rows_of_chains"]
 
@@ -50,7 +54,7 @@ class Messages:
     def __init__(
         self, offsets: np.ndarray, before: np.ndarray, ends: Ends, rows: TreeRows, scores: Scores
     ):
-        scores = scores.tokens(slice(None))
+        self._given, scores = scores, scores.tokens(slice(None))
         self.ends, self.transition = ends, scores.transition
         self.token_transitions = scores.token_transitions
         self.state = with_ends(scores, ends)
@@ -92,6 +96,53 @@ class Messages:
         weight = np.asarray(weight, dtype=float)
         add_tree_counts(self.arrays, weight, marginals, transition, edges)
         return marginals
+
+    def covariance(
+        self, state: np.ndarray, transition: np.ndarray, edges: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        """Means of a linear function of labellings; see :meth:`Capabilities.covariance`.
+
+        Parameters
+        ----------
+        state : ndarray of shape (n_tokens, n_labels)
+            The direction for state scores, with its begin and end added.
+        transition : ndarray of shape (n_labels, n_labels)
+        edges : ndarray of shape (n_entries,)
+            The direction for token transitions.
+        """
+        state, transition, edges = (
+            np.ascontiguousarray(part, dtype=float) for part in (state, transition, edges)
+        )
+        subtrees, mean = np.empty_like(self.up), np.empty(len(self.log_z))
+        average_subtrees(self.arrays, state, transition, edges, subtrees, mean)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            gradient, weight = ScoreGradient.of(out, self._given), np.asarray(weight, dtype=float)
+            covariances = np.empty_like(subtrees)
+            others = gradient.transition, gradient.token_transitions
+            add_tree_covariances(
+                self.arrays, transition, edges, subtrees, weight, covariances, *others
+            )
+            add_with_ends(gradient, covariances, self.ends)
+            return gradient
+
+        return mean, pullback
+
+    def excluding(self, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """Sums over all labellings but y; see :meth:`Capabilities.log_partition_excluding`."""
+        y = np.ascontiguousarray(y, dtype=np.int32)
+        terms, value = np.empty(len(y) + 1), np.empty(len(self.log_z))
+        sum_other_labellings(self.arrays, y, terms, value)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            gradient, weight = ScoreGradient.of(out, self._given), np.asarray(weight, dtype=float)
+            states = np.empty_like(self.up)
+            others = gradient.transition, gradient.token_transitions
+            add_counts_of_others(self.arrays, y, terms, value, weight, states, *others)
+            add_with_ends(gradient, states, self.ends)
+            return gradient
+
+        return value, pullback
 
     def sample(
         self, n_samples: int, rng: np.random.Generator | np.random.RandomState, noun: str

@@ -14,112 +14,48 @@ from .._kernels.chain.paths import (
 )
 from .._kernels.chain.scores import BatchCounts, BatchScores
 from .._kernels.tree import sums as trees
-from .._kernels.tree.messages import TreeRows
+from .._kernels.tree.messages import TreeRows, best_other_labelling
 from .base import Structure
-from .covariance import Means, entropy
-from .excluding import OthersThan, best_excluding
 from .local import locally_normalised
 from .messages import Messages, TreeOrder
 from .scaled_sums import ScaledSums
 from .scores import AddTo, Pullback, ScoreGradient, Scores, add_with_ends, with_ends
 
-__all__ = ["ConditionalScores", "Rooted", "TokenMarginals"]
+__all__ = ["Rooted", "conditional_scores"]
 
 
-class ConditionalScores:
+def conditional_scores(
+    structure: Structure, scores: Scores, y: np.ndarray, neighbours: Collection[int]
+) -> tuple[np.ndarray, Pullback]:
     """What each label of a token adds to the score of a labelling, given its neighbours.
 
     See :meth:`Capabilities.conditional_scores`.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_tokens, n_labels)
     """
+    y, (previous, current) = np.ascontiguousarray(y, dtype=np.int32), structure.links()
+    row, (_, indptr, first, second, score) = structure.link_rows(scores), scores.token_transitions
+    # The tokens, their neighbours, and the edges between, the labels of the neighbours first.
+    given = {
+        -1: (current, previous, (row, indptr, first, second)),
+        1: (previous, current, (row, indptr, second, first)),
+    }
+    conditional = with_ends(scores, structure.ends).astype(scores.state.dtype, copy=False)
+    for step in neighbours:
+        tokens, others, edges = given[step]
+        transition = scores.transition if step < 0 else np.ascontiguousarray(scores.transition.T)
+        add_transition_scores(tokens, others, y, transition, *edges, score, conditional)
 
-    def __init__(self, structure: Structure, scores: Scores, y: np.ndarray, steps: Collection[int]):
-        self._scores, self._steps = scores, steps
-        self._links = structure.links()
-        self._ends, self._row = structure.ends, structure.link_rows(scores)
-        self._y = np.ascontiguousarray(y, dtype=np.int32)
-        self.scores = with_ends(scores, self._ends).astype(scores.state.dtype, copy=False)
-        for step in steps:
-            add_transition_scores(
-                *self._tokens(step),
-                self._y,
-                _seen_from(step, scores.transition),
-                *self._edges(step),
-                scores.token_transitions.score,
-                self.scores,
-            )
-
-    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """The score gradient of the conditional scores, each times its weight, added to ``out``."""
-        gradient = ScoreGradient.of(out, self._scores)
-        add_with_ends(gradient, weight, self._ends)
-        for step in self._steps:
-            transition = np.zeros(gradient.transition.shape)
-            add_transition_counts(
-                *self._tokens(step),
-                self._y,
-                *self._edges(step),
-                weight,
-                transition,
-                gradient.token_transitions,
-            )
-            gradient.transition[:] += _seen_from(step, transition)
+    def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+        gradient = ScoreGradient.of(out, scores)
+        add_with_ends(gradient, weight, structure.ends)
+        for step in neighbours:
+            tokens, others, edges = given[step]
+            counts = np.zeros(gradient.transition.shape)
+            edge_counts = gradient.token_transitions
+            add_transition_counts(tokens, others, y, *edges, weight, counts, edge_counts)
+            gradient.transition[:] += counts if step < 0 else counts.T
         return gradient
 
-    def _tokens(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """The token of each link whose scores are wanted, and its neighbour."""
-        previous, current = self._links
-        return (current, previous) if step < 0 else (previous, current)
-
-    def _edges(self, step: int) -> tuple:
-        """Rows and entries of the token transitions, the labels of the neighbours first."""
-        _, indptr, *labels, _ = self._scores.token_transitions
-        return self._row, indptr, *labels[::-step]
-
-
-def _seen_from(step: int, transition: np.ndarray) -> np.ndarray:
-    """Transitions, transposed if the neighbour is the later token: its label is the row."""
-    return transition if step < 0 else np.ascontiguousarray(transition.T)
-
-
-class TokenMarginals:
-    """The marginals of the labels of all tokens; see :meth:`Capabilities.token_marginals`.
-
-    Marginals are in double precision, as derivatives by marginals may be of any size.
-
-    Parameters
-    ----------
-    structure : Structure
-    scores : Scores
-    sums : ScaledSums
-        Of the same scores in double precision.
-
-    Attributes
-    ----------
-    value : ndarray of shape (n_tokens, n_labels)
-    """
-
-    def __init__(self, structure: Structure, scores: Scores, sums: ScaledSums):
-        self._ends = structure.ends
-        self._scores, self._sums = scores, sums
-        sums.log_partition()
-        self.value = sums.pullback(np.ones(structure.n_units)).state
-
-    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """The score gradient of the sum of all marginals times their weights, added to ``out``.
-
-        It is the covariance of how often a labelling uses each score and the sum of the weights
-        of its labels.
-        """
-        gradient = ScoreGradient.of(out, self._scores)
-        mean = np.einsum("tj,tj->t", weight, self.value)
-        states = np.zeros_like(self.value)
-        self._sums.add_covariances(weight - mean[:, None], gradient._replace(state=states))
-        add_with_ends(gradient, states, self._ends)
-        return gradient
+    return conditional, pullback
 
 
 class Rooted(Structure):
@@ -171,7 +107,7 @@ class Rooted(Structure):
 
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         y = np.ascontiguousarray(y, dtype=np.int32)
-        where = BatchScores(self.offsets, scores), self.before, *self.ends, y
+        where = BatchScores(self.offsets, scores), self.before, self.ends[1], y
         value = np.empty(self.n_units)
         labelling_scores(*where, scores.state, value)
 
@@ -196,36 +132,48 @@ class Rooted(Structure):
     def conditional_scores(
         self, scores: Scores, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
     ) -> tuple[np.ndarray, Pullback]:
-        given = ConditionalScores(self, scores, y, neighbours)
-        return given.scores, given.pullback
+        return conditional_scores(self, scores, y, neighbours)
 
     def locally_normalised(self, scores: Scores) -> Scores:
         return locally_normalised(self, scores)
 
     def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
+        # In double precision, as derivatives by marginals may be of any size.
         sums = self.sums(scores.tokens(slice(None)))
-        marginals = TokenMarginals(self, scores, sums)
-        return marginals.value, marginals.pullback
-
-    def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
-        v_state = with_ends(direction, self.ends)
-        means = Means(
-            self.messages(scores), v_state, direction.transition, direction.token_transitions
-        )
+        marginals = sums.marginals()
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            return means.pullback(weight, ScoreGradient.of(out, scores))
+            gradient = ScoreGradient.of(out, scores)
+            centred = weight - np.einsum("tj,tj->t", weight, marginals)[:, None]
+            add_with_ends(gradient, sums.covariances(centred, gradient), self.ends)
+            return gradient
 
-        return means.mean, pullback
+        return marginals, pullback
+
+    def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
+        state = with_ends(direction, self.ends)
+        return self.messages(scores).covariance(
+            state, direction.transition, direction.token_transitions
+        )
 
     def entropy(self, scores: Scores) -> np.ndarray:
         """As :meth:`Capabilities.entropy` (Hernando et al. 2005)."""
-        return entropy(self.messages(scores), np.diff(self.offsets))
+        # log Z - E[score], token by token, so that large scores do not hide small entropies.
+        messages = self.messages(scores)
+        surprise = _finite(messages.increment)[:, None] - _finite(messages.state)
+        edges = messages.token_transitions.score
+        mean, _ = messages.covariance(surprise, -_finite(messages.transition), -_finite(edges))
+        # Where scores are so large that rounding hides differences, one labelling has all
+        # probability.
+        mean[np.isnan(mean) & np.isfinite(messages.log_z)] = 0.0
+        return np.clip(mean, 0.0, np.diff(self.offsets) * np.log(scores.state.shape[1]))
 
     def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        best = np.empty(scores.state.shape)
+        y, best = np.ascontiguousarray(y, dtype=np.int32), np.empty(scores.state.shape)
         value, _ = self._maximum(scores, best)
-        labels, is_possible = best_excluding(self.offsets, self.levels, scores, y, best)
+        labels, is_possible = np.empty_like(y), np.empty(self.n_units, dtype=np.uint8)
+        batch = BatchScores(self.offsets, scores)
+        best_other_labelling(self.levels, batch, y, best, labels, is_possible)
         differing = np.where(is_possible, self.score(scores, labels)[0], -np.inf)
         return np.where(np.isnan(value), value, differing), labels
 
@@ -242,11 +190,15 @@ class Rooted(Structure):
         It is exact even where the given labelling outweighs all others so much that
         log(Z - exp(its score)) would be lost to rounding.
         """
-        others = OthersThan(self.messages(scores), scores, y)
-        return others.value, others.pullback
+        return self.messages(scores).excluding(y)
 
     def sample(
         self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
     ) -> np.ndarray:
         noun = "path of sequence" if self.always_sequential else "labelling of unit"
         return self.messages(scores).sample(n_samples, rng, noun)
+
+
+def _finite(scores: np.ndarray) -> np.ndarray:
+    """Scores with 0 in place of -inf: what is impossible has no part in a mean."""
+    return np.where(np.isneginf(scores), 0.0, scores)

@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.chain.scores import BatchPotentials, BatchScores
+from .._kernels.chain.scores import BatchCounts, BatchPotentials, BatchScores
+from .._kernels.tree import sums as trees
 from ..data.ragged import joined_ranges
-from .base import Structure
-from .covariance import Means
 from .scores import AddTo, ScoreGradient, Scores
 
-__all__ = ["ScaledSums"]
+__all__ = ["ScaledSums", "TreeSums"]
 
 # Products of probabilities with larger values could overflow.
 LARGEST = 1e20
@@ -37,7 +36,7 @@ class ScaledSums(ABC):
         -inf where no labelling is possible, 0 for a unit without tokens.
     """
 
-    def __init__(self, structure: Structure, scores: Scores):
+    def __init__(self, structure: Any, scores: Scores):
         self._structure, self._given = structure, scores
         self._potentials = BatchPotentials(BatchScores(structure.offsets, scores))
         self.log_z = np.empty(structure.n_units)
@@ -75,34 +74,29 @@ class ScaledSums(ABC):
         gradient = gradient._replace(transition=transition, token_transitions=edges)
         return self.pullback(weight, gradient).state
 
-    def add_covariances(self, values: np.ndarray, out: ScoreGradient) -> None:
-        """Add the covariances of two functions of labellings to a score gradient.
+    def marginals(self) -> np.ndarray:
+        """Compute the log-partitions, and return the marginals, (n_tokens, n_labels)."""
+        self.log_partition()
+        return self.pullback(np.ones(self._structure.n_units)).state
 
-        The first function is how often a labelling uses each score, the second is the sum of the
-        values of its labels. Nothing is added to ``begin`` and ``end``. The scores must be in
-        double precision, and :meth:`log_partition` must have been called.
+    @abstractmethod
+    def covariances(self, values: np.ndarray, out: ScoreGradient) -> np.ndarray:
+        """Covariances of how often a labelling uses each score and the sum of its labels' values.
+
+        The scores must be in double precision, and :meth:`marginals` must have been called.
 
         Parameters
         ----------
         values : ndarray of shape (n_tokens, n_labels)
             With a mean of zero at every token.
         out : ScoreGradient
+            The covariances of transitions are added to it.
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, n_labels)
+            The covariances of state scores.
         """
-        lengths = np.diff(self._structure.offsets)
-        left_out = np.zeros(len(lengths), dtype=bool)
-        left_out[self._failed] = True
-        huge = np.flatnonzero(np.abs(values).max(axis=1, initial=0.0) > LARGEST)
-        left_out[np.repeat(np.arange(len(lengths)), lengths)[huge]] = True
-        self._add_covariances(left_out.view(np.uint8), values, out)
-        which = np.flatnonzero(left_out)
-        if len(which):
-            structure, tokens, scores = self._take(which)
-            direction = ScoreGradient.zeros(scores, values[tokens])
-            means = Means(structure.messages(scores), *direction[:2], direction.token_transitions)
-            gradient = ScoreGradient.zeros(scores)._replace(
-                transition=out.transition, token_transitions=out.token_transitions
-            )
-            out.state[tokens] += means.pullback(np.ones(len(which)), gradient).state
 
     @abstractmethod
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
@@ -130,12 +124,6 @@ class ScaledSums(ABC):
         If ``log_z`` is given, compute the log-partitions too, and set the weight of units to zero
         whose log-partition is NaN.
         """
-
-    @abstractmethod
-    def _add_covariances(
-        self, left_out: np.ndarray, values: np.ndarray, out: ScoreGradient
-    ) -> None:
-        """Add the covariances of all units but those that are left out, of shape (n_units,)."""
 
     def _gradient(
         self,
@@ -189,3 +177,57 @@ class ScaledSums(ABC):
         start, stop = self._structure.offsets[units], self._structure.offsets[units + 1]
         tokens = joined_ranges(start, stop - start)
         return self._structure.take(units), tokens, self._given.tokens(tokens)
+
+
+class TreeSums(ScaledSums):
+    """Sums over the labellings of trees: the nodes of a level of a block are summed together.
+
+    Parameters
+    ----------
+    structure : Rooted
+    scores : Scores
+    """
+
+    def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
+        """b and m."""
+        n_labels, dtype = self._given.state.shape[1], self._given.state.dtype
+        return tuple(trees.empty_rows(n_tokens, n_labels, dtype) for _ in range(2))
+
+    def _largest_block(self) -> int:
+        return self._structure.levels.largest_block
+
+    def _sum(self, work: tuple[np.ndarray, ...]) -> None:
+        given = self._structure.levels, self._potentials, self._given.state
+        trees.sum_up(*given, *work, self.log_z)
+
+    def _add_counts(
+        self,
+        work: tuple[np.ndarray, ...],
+        log_z: np.ndarray | None,
+        weight: np.ndarray,
+        adds: bool,
+        gradient: ScoreGradient,
+    ) -> None:
+        given = self._structure.levels, self._potentials, self._given.state
+        counts = gradient.state, BatchCounts(gradient)
+        trees.sum_down(*given, *work, log_z, weight, adds, *counts)
+
+    def covariances(self, values: np.ndarray, out: ScoreGradient) -> np.ndarray:
+        left_out = np.zeros(self._structure.n_units, dtype=np.uint8)
+        left_out[self._failed] = True
+        if max(values.max(initial=0.0), -values.min(initial=0.0)) > LARGEST:
+            huge = np.flatnonzero(np.abs(values).max(axis=1) > LARGEST)
+            left_out[np.searchsorted(self._structure.offsets, huge, side="right") - 1] = True
+        states, given = np.zeros_like(values), (self._structure.levels, self._potentials)
+        counts = BatchCounts(out)
+        trees.tree_covariances(*given, *self._work, left_out, values, states, counts)
+        which = np.flatnonzero(left_out)
+        if len(which):
+            structure, tokens, scores = self._take(which)
+            direction = np.zeros(scores.transition.shape), np.zeros(len(out.token_transitions))
+            _, pullback = structure.messages(scores).covariance(values[tokens], *direction)
+            of_these = ScoreGradient.zeros(scores)._replace(
+                transition=out.transition, token_transitions=out.token_transitions
+            )
+            states[tokens] += pullback(np.ones(len(which)), of_these).state
+        return states

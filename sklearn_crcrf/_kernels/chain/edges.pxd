@@ -12,6 +12,8 @@ never scores less than transition[i, j].
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_crcrf._kernels.searching cimport place_from
+
 
 cdef struct Edges:
     const int64_t *row             # (n_tokens,) row of a token, -1 for none
@@ -22,11 +24,8 @@ cdef struct Edges:
 
 
 cdef inline Edges edges_of(
-    const int64_t[::1] row,
-    const int64_t[::1] indptr,
-    const int32_t[::1] previous,
-    const int32_t[::1] current,
-    const double[::1] score,
+    const int64_t[::1] row, const int64_t[::1] indptr, const int32_t[::1] previous,
+    const int32_t[::1] current, const double[::1] score,
 ) except *:
     cdef Edges edges
     edges.row = &row[0] if row.shape[0] else NULL
@@ -43,20 +42,6 @@ cdef inline Edges reversed_edges(Edges edges) noexcept:
     return edges
 
 
-cdef inline int64_t first_entry(
-    Edges edges, int64_t start, int64_t stop, int64_t label
-) noexcept nogil:
-    """The first entry from start to stop whose current label is not below ``label``."""
-    cdef int64_t middle
-    while start < stop:
-        middle = (start + stop) // 2
-        if edges.current[middle] < label:
-            start = middle + 1
-        else:
-            stop = middle
-    return start
-
-
 cdef inline int64_t find_entry(
     Edges edges, int64_t t, int32_t previous, int32_t current
 ) noexcept nogil:
@@ -68,7 +53,7 @@ cdef inline int64_t find_entry(
     if row < 0:
         return -1
     stop = edges.indptr[row + 1]
-    k = first_entry(edges, edges.indptr[row], stop, current)
+    k = place_from(edges.current, edges.indptr[row], stop, current)
     while k < stop and edges.current[k] == current:
         if edges.previous[k] == previous:
             return k
@@ -87,6 +72,24 @@ cdef inline void fill_transitions(
         for k in range(edges.indptr[row], edges.indptr[row + 1]):
             if edges.previous[k] == previous:
                 out[edges.current[k]] = edges.score[k]
+
+
+cdef inline void count_transitions(
+    Edges edges, double *row, int64_t n, int64_t t, int64_t previous, double *transitions,
+    double *edge_counts,
+) noexcept nogil:
+    """Add to the counts of the transitions from a label into each label of token t.
+
+    The row is of each label of the token; of those with an edge it becomes zero.
+    """
+    cdef int64_t j, k, of_token = edges.row[t] if edges.score != NULL else -1
+    if of_token >= 0:
+        for k in range(edges.indptr[of_token], edges.indptr[of_token + 1]):
+            if edges.previous[k] == previous:
+                edge_counts[k] += row[edges.current[k]]
+                row[edges.current[k]] = 0.0
+    for j in range(n):
+        transitions[previous * n + j] += row[j]
 
 
 cdef inline double maximum_sum(const double *x, const double *y, int64_t n) noexcept nogil:

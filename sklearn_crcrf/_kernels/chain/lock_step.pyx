@@ -89,15 +89,9 @@ cdef struct Running:
 
 
 cdef void sum_forward_block(
-    const Block *block,
-    const Potentials *potentials,
-    const real[:, ::1] state,
-    const real *packed,
+    const Block *block, const Potentials *potentials, const real[:, ::1] state, const real *packed,
     real[:, ::1] work,             # (BLOCK, width) work space
-    real[:, ::1] v,
-    real[:, ::1] alpha,
-    double[:, ::1] scaling,
-    double[::1] log_z,
+    real[:, ::1] v, real[:, ::1] alpha, double[:, ::1] scaling, double[::1] log_z,
 ) noexcept nogil:
     cdef:
         int64_t t, b, j, r, n_active, n = potentials.n, width = potentials.width
@@ -148,8 +142,7 @@ cdef void sum_forward_block(
 
 
 cdef void find_far(
-    const Potentials *potentials,
-    int64_t n_rows,
+    const Potentials *potentials, int64_t n_rows,
     real least,                    # lower bound of the finite entries of the rows
     const real *rows,              # (n_rows, n_labels) logarithms of v_t
     const real *before,            # (n_rows, width) alpha_{t-1}, NULL at the first step
@@ -181,8 +174,7 @@ cdef void find_far(
 
 
 cdef void scale_rows(
-    int64_t n_rows,
-    int64_t width,
+    int64_t n_rows, int64_t width,
     const real *top,               # (n_rows,) the maxima subtracted in v_t
     real *alpha,                   # (n_rows, width) alpha_t INOUT
     Running *running,
@@ -213,9 +205,7 @@ cdef void scale_rows(
                 running.factor[b] = 1.0
 
 
-cdef inline bint are_between(
-    const double *x, int64_t n, double low, double high
-) noexcept nogil:
+cdef inline bint are_between(const double *x, int64_t n, double low, double high) noexcept nogil:
     """Whether n numbers are between two limits."""
     cdef int64_t b, n_between = 0
     for b in range(n):
@@ -224,4 +214,3 @@ cdef inline bint are_between(
 
 
 include "lock_step_backward.pxi"
-include "lock_step_covariance.pxi"

@@ -82,18 +82,12 @@ def sum_backward(
 
 
 cdef void sum_backward_block(
-    const Block *block,
-    const Potentials *potentials,
-    const real[:, ::1] state,
-    const real *packed,
-    const real[:, ::1] v,
-    const real[:, ::1] alpha,
-    const double[:, ::1] scaling,
+    const Block *block, const Potentials *potentials, const real[:, ::1] state, const real *packed,
+    const real[:, ::1] v, const real[:, ::1] alpha, const double[:, ::1] scaling,
     const double[::1] weight,
     const real *base,              # (n_labels,) zeros, or NULL to add to the marginals
     real[:, ::1] work,             # (OUTER + n_labels, width) INOUT
-    real[:, ::1] marginals,
-    BatchCounts counts,
+    real[:, ::1] marginals, BatchCounts counts,
 ) noexcept nogil:
     cdef:
         int64_t t, b, j, token, n_active, n_ahead = 0, n = potentials.n, width = potentials.width
@@ -198,9 +192,7 @@ cdef void leave_out_unreachable(const real *alpha, int64_t width, real *beta) no
         beta[j] = beta[j] if alpha[j] > 0 else 0
 
 
-cdef void add_counts(
-    const real *alpha, const real *beta, int64_t n, double *out
-) noexcept nogil:
+cdef void add_counts(const real *alpha, const real *beta, int64_t n, double *out) noexcept nogil:
     cdef int64_t j
     for j in range(n):
         out[j] += alpha[j] * beta[j]

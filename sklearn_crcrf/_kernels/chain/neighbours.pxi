@@ -18,25 +18,15 @@ def add_transition_scores(
 ):
     """Add the scores of the transitions between each label and the neighbour's label in y."""
     cdef:
-        int64_t n = transition.shape[0], link, t, j, k, row
-        int32_t i
+        Edges edges = edges_of(edge_row, edge_indptr, edge_source, edge_target, edge_score)
+        int64_t n = transition.shape[0], link, j
         double[::1] work = np.empty(n)
     with nogil:
         give_turn()
         for link in range(token.shape[0]):
-            t = token[link]
-            i = y[neighbour[link]]
-            row = edge_row[link]
-            if row < 0:
-                for j in range(n):
-                    scores[t, j] += <real>transition[i, j]
-                continue
-            work[:] = transition[i]
-            for k in range(edge_indptr[row], edge_indptr[row + 1]):
-                if edge_source[k] == i:
-                    work[edge_target[k]] = edge_score[k]
+            fill_transitions(edges, &transition[0, 0], n, link, y[neighbour[link]], &work[0])
             for j in range(n):
-                scores[t, j] += <real>work[j]
+                scores[token[link], j] += <real>work[j]
         take_turn()
 
 
@@ -54,25 +44,16 @@ def add_transition_counts(
 ):
     """Add the weight of each label of each token to the transitions that score this label."""
     cdef:
-        int64_t n = transition.shape[0], link, t, j, k, row
-        int32_t i
+        Edges edges = edges_of(edge_row, edge_indptr, edge_source, edge_target, edge_counts)
+        int64_t n = transition.shape[0], link, j
         double[::1] work = np.empty(n)
     with nogil:
         give_turn()
         for link in range(token.shape[0]):
-            t = token[link]
-            i = y[neighbour[link]]
-            row = edge_row[link]
-            if row < 0:
-                for j in range(n):
-                    transition[i, j] += weight[t, j]
-                continue
             for j in range(n):
-                work[j] = weight[t, j]
-            for k in range(edge_indptr[row], edge_indptr[row + 1]):
-                if edge_source[k] == i:
-                    edge_counts[k] += work[edge_target[k]]
-                    work[edge_target[k]] = 0.0
-            for j in range(n):
-                transition[i, j] += work[j]
+                work[j] = weight[token[link], j]
+            count_transitions(
+                edges, &work[0], n, link, y[neighbour[link]], &transition[0, 0],
+                <double *>edges.score,
+            )
         take_turn()

@@ -84,9 +84,7 @@ cdef inline void multiply_by_table(
 cdef inline void count_table(
     const double *table,           # (n, n) row = current label
     const double *potential,       # (n, n) row = previous label
-    int64_t n,
-    const real *before,
-    const real *ahead,
+    int64_t n, const real *before, const real *ahead,
     double *counts,                # (n, n) row = current label INOUT
     double[:, ::1] transitions,
 ) noexcept nogil:
@@ -124,10 +122,7 @@ cdef void add_edges(
 
 
 cdef void count_edges(
-    const Potentials *potentials,
-    int64_t token,
-    const real *before,
-    const real *ahead,
+    const Potentials *potentials, int64_t token, const real *before, const real *ahead,
     BatchCounts counts,
 ) noexcept nogil:
     """The expected counts of the edges into a token, instead of the transitions they replace."""

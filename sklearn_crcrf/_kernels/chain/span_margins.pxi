@@ -164,7 +164,7 @@ cdef void come(const Lattice *lattice, int64_t t, int64_t label) noexcept nogil:
         lattice.scores[i] = delta[i] + into[i]
     if row >= 0:
         stop = lattice.edges.indptr[row + 1]
-        k = first_entry(lattice.edges, lattice.edges.indptr[row], stop, label)
+        k = place_from(lattice.edges.current, lattice.edges.indptr[row], stop, label)
         while k < stop and lattice.edges.current[k] == label:
             i = lattice.edges.previous[k]
             lattice.scores[i] = delta[i] + lattice.edges.score[k]
@@ -173,15 +173,7 @@ cdef void come(const Lattice *lattice, int64_t t, int64_t label) noexcept nogil:
 
 cdef void go(const Lattice *lattice, int64_t t, int64_t label) noexcept nogil:
     """scores[j] = transition_t(label, j)."""
-    cdef:
-        int64_t j, k, n = lattice.n, row = lattice.edges.row[t]
-        const double *out = lattice.transition + label * n
-    for j in range(n):
-        lattice.scores[j] = out[j]
-    if row >= 0:
-        for k in range(lattice.edges.indptr[row], lattice.edges.indptr[row + 1]):
-            if lattice.edges.previous[k] == label:
-                lattice.scores[lattice.edges.current[k]] = lattice.edges.score[k]
+    fill_transitions(lattice.edges, lattice.transition, lattice.n, t, label, lattice.scores)
 
 
 cdef void through(const Lattice *lattice, int64_t t, int64_t label) noexcept nogil:
@@ -274,13 +266,9 @@ def add_span_counts(
 
 
 cdef void count_span(
-    Counts counts,
-    int64_t a,
-    const int32_t *labels,
+    Counts counts, int64_t a, const int32_t *labels,
     const int64_t *path,           # (3,) before, token, label
-    double weight,
-    double *ending,
-    double *starting,
+    double weight, double *ending, double *starting,
 ) noexcept nogil:
     """Count a path within a span, and pass its weight on to its prefix and its suffix."""
     cdef:
@@ -300,9 +288,7 @@ cdef void count_span(
         starting[token * n + label] += weight
 
 
-cdef void count_prefixes(
-    Counts counts, int64_t first, int64_t stop, double *ending
-) noexcept nogil:
+cdef void count_prefixes(Counts counts, int64_t first, int64_t stop, double *ending) noexcept nogil:
     cdef:
         int64_t t, i, j, n = counts.lattice.n
         double weight

@@ -16,11 +16,12 @@ import numpy as np
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
-from sklearn_crcrf._kernels.chain.edges cimport Edges, first_entry
+from sklearn_crcrf._kernels.chain.edges cimport Edges
 from sklearn_crcrf._kernels.maxima cimport (
     add_all_maxima, add_maxima, copy_scores, find_rivals, first_equal, first_largest,
     first_largest_found, is_finite, splat_d, vector_d
 )
+from sklearn_crcrf._kernels.searching cimport place_from
 from sklearn_crcrf._kernels.vectors cimport padded_d, real
 
 # Largest number of sequences that go in lock step.
@@ -167,8 +168,7 @@ cdef const double *gain_row(const Step *step, int64_t best) noexcept nogil:
 
 
 cdef void best_edges(
-    const Step *step,
-    int64_t t,
+    const Step *step, int64_t t,
     const double *delta,           # (width,) of token t - 1 IN
     const double *state,           # (width,) of token t IN
 ) noexcept nogil:
@@ -185,7 +185,7 @@ cdef void best_edges(
         if state[j] == -INFINITY:
             while j < step.n and state[j] == -INFINITY:
                 j += 1
-            k = first_entry(step.edges, k, stop, j)
+            k = place_from(step.edges.current, k, stop, j)
             continue
         score = delta[step.edges.previous[k]] + step.edges.score[k]
         into[j] = score if score > into[j] else into[j]
@@ -217,8 +217,7 @@ cdef inline const uint64_t *rivals_of(const Step *step, const Team *team, int64_
 
 
 cdef int64_t previous_label(
-    const Step *step,
-    int64_t t,
+    const Step *step, int64_t t,
     const double *delta,           # (width,) of token t - 1 IN
     const uint64_t *rivals,        # (n_words,) of token t - 1, or NULL for all labels IN
     int64_t label,
@@ -235,7 +234,7 @@ cdef int64_t previous_label(
     if row >= 0:
         best_score = delta[best] + into[best]
         stop = step.edges.indptr[row + 1]
-        for k in range(first_entry(step.edges, step.edges.indptr[row], stop, label), stop):
+        for k in range(place_from(step.edges.current, step.edges.indptr[row], stop, label), stop):
             if step.edges.current[k] != label:
                 break
             i = step.edges.previous[k]

@@ -77,10 +77,7 @@ cdef void find_improper(Team *team, const real[:, ::1] state) noexcept nogil:
 
 
 cdef void fill(
-    Team *team,
-    const real[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
+    Team *team, const real[:, ::1] state, const double[::1] begin, const double[::1] end,
     double[:, ::1] delta,          # (longest * ways, width) padded already OUT
 ) noexcept nogil:
     """The scores of the tokens, with begin and end scores."""
@@ -107,12 +104,9 @@ cdef void fill(
 
 
 cdef void finish(
-    const Team *team,
-    const double[:, ::1] delta,
-    const int32_t[::1] labels,
+    const Team *team, const double[:, ::1] delta, const int32_t[::1] labels,
     const int64_t *order,          # (size,) the numbers of the sequences IN
-    double[::1] values,
-    double[:, ::1] prefixes,
+    double[::1] values, double[:, ::1] prefixes,
 ) noexcept nogil:
     """The scores of the best paths and, unless ``prefixes`` is None, of all best prefixes."""
     cdef int64_t b, t, last

@@ -63,9 +63,7 @@ cdef double sum_forest(
 
 
 cdef void add_probabilities(
-    const Slots *slots,
-    const Forest *forest,
-    const double *m,
+    const Slots *slots, const Forest *forest, const double *m,
     const double *weight,          # (n_slots,) of the tables of links
     double share,                  # weight of the labels of tokens
     double *p,                     # (n_tokens, n) work space

@@ -16,19 +16,10 @@ cdef class GraphMessages:
         self.slots = slots_of(slots, key, share, tables)
 
 
-cdef Slots slots_of(
-    arrays, const int64_t[::1] key, const double[::1] share, const double[:, :, ::1] tables
-) except *:
-    cdef:
-        const int64_t[::1] start = arrays.start, middle = arrays.middle
-        const int64_t[::1] neighbour = arrays.neighbour, reverse = arrays.reverse
-        Slots slots
-    slots.n = tables.shape[1]
-    slots.start = &start[0]
-    slots.middle = &middle[0] if middle.shape[0] else NULL
-    slots.neighbour = &neighbour[0] if neighbour.shape[0] else NULL
-    slots.reverse = &reverse[0] if reverse.shape[0] else NULL
-    slots.key = &key[0] if key.shape[0] else NULL
-    slots.share = &share[0] if share.shape[0] else NULL
-    slots.table = &tables[0, 0, 0]
+cdef Slots slots_of(arrays, key, share, const double[:, :, ::1] tables) except *:
+    cdef Slots slots
+    slots.n, slots.table = tables.shape[1], &tables[0, 0, 0]
+    slots.start, slots.middle = integers_at(arrays.start), integers_at(arrays.middle)
+    slots.neighbour, slots.reverse = integers_at(arrays.neighbour), integers_at(arrays.reverse)
+    slots.key, slots.share = integers_at(key), numbers_at(share)
     return slots

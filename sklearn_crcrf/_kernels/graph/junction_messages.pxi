@@ -43,42 +43,23 @@ cdef class JunctionMessages:
         self.value = layer_of(state, tables, m, triangles)
 
 
-cdef JunctionTrees junction_trees_of(
-    int64_t n_labels,
-    plan,
-    const int64_t[::1] table,
-    const int64_t[::1] of_triangle,
-    const int64_t[::1] message,
-) except *:
+cdef JunctionTrees junction_trees_of(int64_t n_labels, plan, table, of_triangle, message) except *:
     cdef:
         JunctionTrees trees
-        const int64_t[::1] token, start, place, separator, first_child, child
-        const int64_t[::1] first_link, link, axis, is_previous, first_triangle, triangle
         const int64_t[:, ::1] corner
     token, start, place, separator, first_child, child, *others = plan
     first_link, link, axis, is_previous, first_triangle, triangle, corner = others
     trees.n = n_labels
-    trees.token = address(token)
-    trees.start = &start[0]
-    trees.place = address(place)
-    trees.separator = address(separator)
-    trees.first_child = &first_child[0]
-    trees.child = address(child)
-    trees.first_link = &first_link[0]
-    trees.link = address(link)
-    trees.axis = address(axis)
-    trees.is_previous = address(is_previous)
-    trees.first_triangle = &first_triangle[0]
-    trees.triangle = address(triangle)
+    trees.token, trees.start = integers_at(token), integers_at(start)
+    trees.place, trees.separator = integers_at(place), integers_at(separator)
+    trees.first_child, trees.child = integers_at(first_child), integers_at(child)
+    trees.first_link, trees.link = integers_at(first_link), integers_at(link)
+    trees.axis, trees.is_previous = integers_at(axis), integers_at(is_previous)
+    trees.first_triangle, trees.triangle = integers_at(first_triangle), integers_at(triangle)
     trees.corner = &corner[0, 0] if corner.shape[0] else NULL
-    trees.table = address(table)
-    trees.of_triangle = address(of_triangle)
-    trees.message = address(message)
+    trees.table, trees.of_triangle = integers_at(table), integers_at(of_triangle)
+    trees.message = integers_at(message)
     return trees
-
-
-cdef const int64_t *address(const int64_t[::1] x) noexcept:
-    return &x[0] if x.shape[0] else NULL
 
 
 cdef Factors factors_in(int64_t[:, ::1] memory) noexcept:

@@ -54,9 +54,7 @@ cdef class JunctionMessages:
 
 
 cdef inline Layer layer_of(
-    double[:, ::1] tokens,
-    double[:, :, ::1] tables,
-    double[::1] messages,
+    double[:, ::1] tokens, double[:, :, ::1] tables, double[::1] messages,
     double[:, :, :, ::1] triangles,
 ) noexcept:
     cdef Layer layer
@@ -174,11 +172,7 @@ cdef inline void probabilities(double *x, int64_t n, double total) noexcept nogi
 
 
 cdef inline double send_messages(
-    const JunctionTrees *trees,
-    Factors *factors,
-    const Layer *layer,
-    int64_t first,
-    int64_t stop,
+    const JunctionTrees *trees, Factors *factors, const Layer *layer, int64_t first, int64_t stop,
     bint is_max,                   # whether messages are maxima instead of sums
     double *x,                     # (n_labels,) work space
 ) noexcept nogil:

@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY, NAN, exp
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_crcrf._kernels.arrays cimport integers_at
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
 
 include "junction_messages.pxi"

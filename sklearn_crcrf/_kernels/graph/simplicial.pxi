@@ -9,17 +9,11 @@ cdef bint are_linked(
     const int32_t[::1] first, const int32_t[::1] neighbour, int64_t a, int64_t b
 ) noexcept nogil:
     """Whether two tokens are linked, by a search among the neighbours of the one with fewer."""
-    cdef int64_t low, high, middle
+    cdef int64_t at
     if first[a + 1] - first[a] > first[b + 1] - first[b]:
         a, b = b, a
-    low, high = first[a], first[a + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if neighbour[middle] < b:
-            low = middle + 1
-        else:
-            high = middle
-    return low < first[a + 1] and neighbour[low] == b
+    at = place_from(&neighbour[0], first[a], first[a + 1], b)
+    return at < first[a + 1] and neighbour[at] == b
 
 
 def eliminate_simplicial(

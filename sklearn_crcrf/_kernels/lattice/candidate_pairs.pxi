@@ -40,18 +40,6 @@ def number_candidate_pairs(
                 of_label[pair_label[p]] = -1
 
 
-def count_numbers(
-    const int32_t[::1] number,         # (n_numbers,) IN, -1 for none
-    int64_t[::1] count,                # INOUT
-):
-    """Add how often each number occurs."""
-    cdef int64_t p
-    with nogil:
-        for p in range(number.shape[0]):
-            if number[p] >= 0:
-                count[number[p]] += 1
-
-
 def add_pair_weights(
     const int64_t[::1] indptr,         # (n_tokens + 1,) of attributes in CSR IN
     const real[::1] values,            # (n_entries,) IN
@@ -118,21 +106,16 @@ def add_rows_to_candidates(
     real[::1] scores,                  # (n_candidates,) INOUT
 ):
     """Add the weights of all attributes of all tokens to the scores of candidates."""
-    cdef int64_t t, k, c, low, high, middle, stop
-    cdef int32_t label
+    cdef int64_t t, k, c, at, stop
     with nogil:
         give_turn()
         for t in range(indptr.shape[0] - 1):
             for k in range(indptr[t], indptr[t + 1]):
                 stop = pair_indptr[indices[k] + 1]
                 for c in range(candidate_indptr[t], candidate_indptr[t + 1]):
-                    label, low, high = candidate_label[c], pair_indptr[indices[k]], stop
-                    while low < high:
-                        middle = (low + high) // 2
-                        if pair_label[middle] < label:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    if low < stop and pair_label[low] == label:
-                        scores[c] += values[k] * weights[low]
+                    at = pair_indptr[indices[k]]
+                    if at < stop:
+                        at = place_from(&pair_label[0], at, stop, candidate_label[c])
+                    if at < stop and pair_label[at] == candidate_label[c]:
+                        scores[c] += values[k] * weights[at]
         take_turn()

@@ -5,30 +5,11 @@
 # context are at starts[c] to starts[c + 1], with rising last labels; all other last labels have the score
 # unseen[c], and all other contexts the score 0.
 
-ctypedef fused integer:
-    int32_t
-    int64_t
-
-
 cdef struct Known:
     # The scores of one context: of all last labels but those from start to stop.
     double other
     int64_t start
     int64_t stop
-
-
-cdef inline int64_t place_from(
-    const integer *sorted, int64_t low, int64_t high, int64_t value
-) noexcept nogil:
-    """The first place, of low to high, with a number that is not below the value."""
-    cdef int64_t middle
-    while low < high:
-        middle = low + (high - low) // 2
-        if sorted[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 def score_lattice_runs(
@@ -64,14 +45,14 @@ def score_lattice_runs(
                         key = key * n_labels + label[start_of(runs, 0, t - n + d) + number[d]]
                     # Keys rise, so that not more contexts than keys are between two of them.
                     k = n_contexts if before < 0 else min(n_contexts, place + key - before)
-                    place, before = place_from[int64_t](&contexts[0], place, k, key), key
+                    place, before = place_from(&contexts[0], place, k, key), key
                     known = Known(0.0, 0, 0)
                     if place < n_contexts and contexts[place] == key:
                         known = Known(unseen[place], starts[place], starts[place + 1])
                     for k in range(n_here):
                         d = label[start_of(runs, 0, t) + k]
                         if known.start < known.stop:
-                            known.start = place_from[int32_t](&last[0], known.start, known.stop, d)
+                            known.start = place_from(&last[0], known.start, known.stop, d)
                         runs_out[at] = <real>known.other
                         if known.start < known.stop and last[known.start] == d:
                             runs_out[at] = <real>score[known.start]

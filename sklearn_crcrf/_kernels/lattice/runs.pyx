@@ -9,6 +9,7 @@ from sklearn_crcrf._kernels.chain.edges cimport Edges, find_entry
 from sklearn_crcrf._kernels.chain.paths cimport Heap, best_ways
 from sklearn_crcrf._kernels.chain.scores cimport BatchScores
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
+from sklearn_crcrf._kernels.searching cimport place_from
 from sklearn_crcrf._kernels.vectors cimport fetch_row, real
 
 include "best_paths.pxi"

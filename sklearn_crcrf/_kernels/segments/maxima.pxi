@@ -60,13 +60,8 @@ def segment_maxima(
 
 
 cdef double _best(
-    int64_t start,
-    int64_t stop,
-    BatchScores batch,
-    BatchSegments segments,
-    const number[:, ::1] state,
-    int32_t[::1] y,
-    Work *work,
+    int64_t start, int64_t stop, BatchScores batch, BatchSegments segments,
+    const number[:, ::1] state, int32_t[::1] y, Work *work,
 ) noexcept nogil:
     cdef:
         int64_t t, i, n = state.shape[1]
@@ -138,11 +133,7 @@ cdef void _enter_best(
 
 
 cdef void _close(
-    int64_t t,
-    int64_t start,
-    BatchSegments segments,
-    const number[:, ::1] state,
-    Work *work,
+    int64_t t, int64_t start, BatchSegments segments, const number[:, ::1] state, Work *work
 ) noexcept nogil:
     """Set opened and closed, and the first tokens of the best segments."""
     cdef:
@@ -192,13 +183,8 @@ cdef void _close(
 
 
 cdef void _open(
-    int64_t t,
-    int64_t start,
-    int64_t k,
-    int64_t m,
-    BatchSegments segments,
-    const number[:, ::1] state,
-    Work *work,
+    int64_t t, int64_t start, int64_t k, int64_t m, BatchSegments segments,
+    const number[:, ::1] state, Work *work,
 ) noexcept nogil:
     """Set the best scores of the segments of one type that are not at their last token."""
     cdef:
@@ -227,12 +213,7 @@ cdef void _open(
 
 
 cdef void _trace(
-    int64_t start,
-    int64_t t,
-    int32_t label,
-    BatchSegments segments,
-    int64_t n,
-    int32_t[::1] y,
+    int64_t start, int64_t t, int32_t label, BatchSegments segments, int64_t n, int32_t[::1] y,
     Work *work,
 ) noexcept nogil:
     """Write the labels of the best segmentation that ends at token t with a label."""

@@ -155,14 +155,8 @@ cdef void multiply_factors(
 
 
 cdef void sum_segments(
-    const Block *block,
-    const SegmentRows *n,
-    BatchScores batch,
-    BatchSegments segments,
-    const SegmentEdges *edges,
-    const real[:, ::1] state,
-    const real *table,
-    real *memory,
+    const Block *block, const SegmentRows *n, BatchScores batch, BatchSegments segments,
+    const SegmentEdges *edges, const real[:, ::1] state, const real *table, real *memory,
     Progress *progress,
 ) noexcept nogil:
     """The forward half."""

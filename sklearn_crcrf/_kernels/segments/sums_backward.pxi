@@ -3,16 +3,9 @@
 
 
 cdef void retract_block(
-    const Block *block,
-    const SegmentRows *n,
-    BatchScores batch,
-    BatchSegments segments,
-    SegmentEdges *edges,
-    const double[::1] weight,
-    const real *table,
-    real *memory,
-    Progress *progress,
-    double[:, ::1] by_span,
+    const Block *block, const SegmentRows *n, BatchScores batch, BatchSegments segments,
+    SegmentEdges *edges, const double[::1] weight, const real *table, real *memory,
+    Progress *progress, double[:, ::1] by_span,
 ) noexcept nogil:
     """The expected uses of all scores, of which the uses of labels are written over v."""
     cdef:
@@ -130,17 +123,9 @@ cdef void clear_counts(int64_t b, const SegmentRows *n, real *memory) noexcept n
 
 
 cdef void add_expected(
-    const Block *block,
-    const SegmentRows *n,
-    BatchScores batch,
-    BatchSegments segments,
-    const SegmentEdges *edges,
-    const double[::1] weight,
-    real *memory,
-    Progress *progress,
-    real[:, ::1] expected,
-    BatchCounts counts,
-    double[:, ::1] by_length,
+    const Block *block, const SegmentRows *n, BatchScores batch, BatchSegments segments,
+    const SegmentEdges *edges, const double[::1] weight, real *memory, Progress *progress,
+    real[:, ::1] expected, BatchCounts counts, double[:, ::1] by_length,
 ) noexcept nogil:
     """Add the expected uses of a block, times the weights of its sequences."""
     cdef:

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from sklearn_crcrf._kernels.searching cimport place_from
+from sklearn_crcrf._kernels.sparse.tables cimport Slot, Table, find, mix
 from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
 from sklearn_crcrf._kernels.sizes import check_number

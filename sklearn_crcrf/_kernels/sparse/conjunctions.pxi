@@ -1,40 +1,20 @@
 # Columns that are products of two columns of sparse matrices.
 #
-# A pair of columns is looked up in a hash table with open addressing, never more than half full.
+# A pair of columns is the key of a hash table.
 
 cdef enum:
     SMALLEST = 1024
     LARGEST = 0x7fffffff
 
-cdef struct Slot:
-    int32_t left
-    int32_t right
-    int64_t product  # number + 1; 0 where the slot is free
-
 
 cdef struct Pairs:
-    Slot *slots                        # (mask + 1,)
-    uint64_t mask
+    Table table                        # of pair_key
     const int32_t *first               # (n_left,) the first column that each is joined with
     const uint8_t *is_right            # (n_right,) whether it is joined with any
 
 
-cdef inline uint64_t hash_of_pair(int32_t left, int32_t right) noexcept nogil:
-    """The finaliser of MurmurHash3: every bit of the pair changes the low bits of the hash."""
-    cdef uint64_t h = (<uint64_t>left << 32) ^ <uint64_t>right
-    h = (h ^ (h >> 33)) * <uint64_t>0xff51afd7ed558ccd
-    h = (h ^ (h >> 33)) * <uint64_t>0xc4ceb9fe1a85ec53
-    return h ^ (h >> 33)
-
-
-cdef inline Slot *slot_of_pair(
-    Slot *slots, uint64_t mask, int32_t left, int32_t right
-) noexcept nogil:
-    """The slot that holds the pair, or the free one that is its place."""
-    cdef uint64_t at = hash_of_pair(left, right) & mask
-    while slots[at].product != 0 and (slots[at].left != left or slots[at].right != right):
-        at = (at + 1) & mask
-    return &slots[at]
+cdef inline int64_t pair_key(int32_t left, int32_t right) noexcept nogil:
+    return <int64_t>left << 32 | right
 
 
 def join_columns(
@@ -60,21 +40,23 @@ def join_columns(
         # The first column on the right that is joined with each column on the left.
         int32_t[::1] first = np.full(n_left + 1, LARGEST, dtype=np.int32)
         uint8_t[::1] is_right = np.zeros(n_right + 1, dtype=np.uint8)
-        uint64_t mask = SMALLEST
         Pairs pairs
+        int64_t key
         int32_t[::1] columns
         real[::1] values
     check_number(n, "products")
     found = np.empty(left_indices.shape[0] + 1, dtype=np.int32)
     products = np.empty(left_indices.shape[0] + 1, dtype=np.asarray(left_values).dtype)
-    while mask < <uint64_t>(2 * n):
-        mask *= 2
+    pairs.table.capacity = SMALLEST
+    while pairs.table.capacity < <size_t>(2 * n):
+        pairs.table.capacity *= 2
     # Each slot has the size of two numbers.
-    cdef int64_t[:, ::1] memory = np.zeros((mask, 2), dtype=np.int64)
-    mask -= 1
-    pairs = Pairs(<Slot *>&memory[0, 0], mask, &first[0], &is_right[0])
+    cdef int64_t[:, ::1] memory = np.zeros((pairs.table.capacity, 2), dtype=np.int64)
+    pairs.table.slots = <Slot *>&memory[0, 0]
+    pairs.first, pairs.is_right = &first[0], &is_right[0]
     for k in range(n):
-        slot_of_pair(pairs.slots, mask, left[k], right[k])[0] = Slot(left[k], right[k], k + 1)
+        key = pair_key(left[k], right[k])
+        find(&pairs.table, key, mix(key))[0] = Slot(key, k + 1)
         first[left[k]] = min(first[left[k]], right[k])
         is_right[right[k]] = True
     while row < n_rows:
@@ -95,21 +77,16 @@ def join_columns(
 
 
 cdef int64_t join_rows(
-    const int64_t[::1] left_indptr,
-    const int32_t[::1] left_indices,
-    const real[::1] left_values,
-    const int64_t[::1] right_indptr,
-    const int32_t[::1] right_indices,
-    const real[::1] right_values,
-    const Pairs *pairs,
-    int64_t row,
+    const int64_t[::1] left_indptr, const int32_t[::1] left_indices, const real[::1] left_values,
+    const int64_t[::1] right_indptr, const int32_t[::1] right_indices, const real[::1] right_values,
+    const Pairs *pairs, int64_t row,
     int64_t[::1] starts,               # (n_rows + 1,) up to ``row`` IN, then OUT
     int32_t[::1] columns,              # (capacity,) OUT
     real[::1] values,                  # (capacity,) OUT
 ) noexcept nogil:
     """Write the products of rows, from ``row`` to the one that is returned, which may not fit."""
     cdef:
-        int64_t n_rows = starts.shape[0] - 1, i, j, end, n_left, n_right
+        int64_t n_rows = starts.shape[0] - 1, i, j, end, n_left, n_right, key
         int32_t least
         Slot *slot
     while row < n_rows:
@@ -125,11 +102,10 @@ cdef int64_t join_rows(
             for j in range(right_indptr[row], right_indptr[row + 1]):
                 if right_indices[j] < least or not pairs.is_right[right_indices[j]]:
                     continue
-                slot = slot_of_pair(
-                    pairs.slots, pairs.mask, left_indices[i], right_indices[j]
-                )
-                if slot.product != 0:
-                    columns[end] = <int32_t>(slot.product - 1)
+                key = pair_key(left_indices[i], right_indices[j])
+                slot = find(&pairs.table, key, mix(key))
+                if slot.entry != 0:
+                    columns[end] = <int32_t>(slot.entry - 1)
                     values[end] = left_values[i] * right_values[j]
                     end += 1
         row += 1

@@ -134,8 +134,7 @@ cdef tuple count_keys(uint64_t[::1] keys, const double[::1] weights, int n_bits)
 cdef void scatter(
     const uint64_t[::1] keys,      # (n_events,) IN
     const uint32_t[::1] order,     # (n_events,) which event a key is of, or (0,) IN
-    int shift,
-    int n_bits,
+    int shift, int n_bits,
     uint64_t[::1] keys_out,        # (n_events,) OUT, ordered by the digit of n_bits at shift
     uint32_t[::1] order_out,       # as order OUT
 ) noexcept nogil:

@@ -33,22 +33,18 @@ def find_entries(
 ):
     """Where the wanted entries stand; whether there are all of them."""
     cdef:
-        int64_t n_rows = indptr.shape[0] - 1, k, low, high, middle
+        int64_t n_rows = indptr.shape[0] - 1, k, at, stop
         bint found = True
     with nogil:
         for k in range(row.shape[0]):
             if row[k] < 0 or row[k] >= n_rows:
                 found = False
                 break
-            low, high = indptr[row[k]], indptr[row[k] + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if columns[middle] < column[k]:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == indptr[row[k] + 1] or columns[low] != column[k]:
+            at, stop = indptr[row[k]], indptr[row[k] + 1]
+            if at < stop:
+                at = place_from(&columns[0], at, stop, column[k])
+            if at == stop or columns[at] != column[k]:
                 found = False
                 break
-            places[k] = low
+            places[k] = at
     return found

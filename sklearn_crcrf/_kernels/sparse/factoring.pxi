@@ -128,14 +128,8 @@ cdef class Marks:
 
 
 cdef inline int64_t keep_common(
-    const int32_t *row,
-    int64_t n,
-    int32_t a,
-    const uint8_t[::1] is_even,
-    bint is_first,
-    int32_t *common,
-    int64_t n_common,
-    Marks marks,
+    const int32_t *row, int64_t n, int32_t a, const uint8_t[::1] is_even, bint is_first,
+    int32_t *common, int64_t n_common, Marks marks,
 ) noexcept nogil:
     """Reduce ``common`` to the attributes of this row (the first row sets it); return how many."""
     cdef:

@@ -51,9 +51,7 @@ def count_pairs(
 
 
 cdef void number_pairs(
-    const int64_t *indptr,
-    const int32_t *indices,
-    const int32_t *y,
+    const int64_t *indptr, const int32_t *indices, const int32_t *y,
     const int64_t *tokens,         # (n,) ordered by label IN
     int64_t n,
     Pair *latest,                  # (n_attributes,) INOUT
@@ -79,10 +77,7 @@ cdef void number_pairs(
 
 
 cdef void sum_pairs(
-    const int64_t *indptr,
-    const int32_t *indices,
-    const real *values,
-    const int32_t *y,
+    const int64_t *indptr, const int32_t *indices, const real *values, const int32_t *y,
     const int64_t *tokens,         # (n,) ordered by label IN
     int64_t n,
     Pair *latest,                  # (n_attributes,) INOUT

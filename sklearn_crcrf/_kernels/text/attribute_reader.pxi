@@ -193,11 +193,7 @@ cdef str shortened(object value):
 
 
 cdef int add(
-    Attributes *out,
-    PyObject *prefix,
-    PyObject *key,
-    PyObject *separator,
-    PyObject *symbol,
+    Attributes *out, PyObject *prefix, PyObject *key, PyObject *separator, PyObject *symbol,
     double value,
 ) except -1:
     """Add the attribute named prefix + key + separator + symbol, which may be NULL but the key."""

@@ -158,9 +158,7 @@ cdef class LinearTagger(BatchTagger):
 
 
 cdef bint write_scores(
-    const Weights *weights,
-    Attributes *attributes,
-    int64_t stride,
+    const Weights *weights, Attributes *attributes, int64_t stride,
     real *out,                     # (n_tokens, stride) OUT, the first n_labels of each row
 ) noexcept nogil:
     """State scores, summed in the order of the rows of weights; False if there is no memory."""

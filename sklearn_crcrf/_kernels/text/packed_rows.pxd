@@ -147,8 +147,7 @@ cdef inline double entry_value(const Rows *rows, int64_t k) noexcept nogil:
 
 
 cdef inline int64_t merge_gains(
-    const Rows *rows,
-    int64_t n_rows,
+    const Rows *rows, int64_t n_rows,
     int64_t *at,                   # (n_rows,) the first entry of each row INOUT
     const int64_t *end,            # (n_rows,) after its last entry
     double *gain,                  # (n_pairs,) OUT

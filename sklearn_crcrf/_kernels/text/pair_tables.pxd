@@ -29,8 +29,7 @@ cdef inline void find_some_pairs(
     const Pairs *pairs,
     const int32_t *first,          # (stride,) the first id of the pair at each place, -2 if unknown
     const int32_t *second,         # (stride,) the id at each place in the column of second ids
-    int64_t stride,
-    int64_t start,
+    int64_t stride, int64_t start,
     int64_t stop,                  # at most TEAM places after start
     int32_t *found,                # (stride,) OUT at the places from start to stop
 ) noexcept nogil:

@@ -109,16 +109,9 @@ cdef int64_t factors_of(const real[:, ::1] potential):
 
 
 cdef void sum_unit(
-    const Models *models,
-    int64_t start,
-    int64_t stop,
-    const int64_t[::1] order,
-    const int64_t[::1] parent,
-    const int32_t[::1] y,
-    double weight,
-    const real[:, ::1] code,
-    const real[:, ::1] potential,
-    real[:, ::1] x,
+    const Models *models, int64_t start, int64_t stop, const int64_t[::1] order,
+    const int64_t[::1] parent, const int32_t[::1] y, double weight, const real[:, ::1] code,
+    const real[:, ::1] potential, real[:, ::1] x,
     real[:, ::1] given,            # (2 n, width) of each token: q_0, then p; and q_1
     real[:, ::1] running,
 ) noexcept nogil:

@@ -142,12 +142,10 @@ cdef inline double set_from_logarithms(
 
 
 cdef inline void add_pairs(
-    Conditionals q,
-    int64_t t,
+    Conditionals q, int64_t t,
     const double *before,          # (n_labels,) probabilities of the labels of the parent IN
     double *marginals,             # (n_labels,) INOUT
-    double[:, ::1] transitions,
-    double[::1] edge_counts,
+    double[:, ::1] transitions, double[::1] edge_counts,
 ) noexcept nogil:
     """Add the probabilities of the labels of token t, and of its transitions."""
     cdef:

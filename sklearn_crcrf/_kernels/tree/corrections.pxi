@@ -46,14 +46,8 @@ def correct(
 
 
 cdef void add_tokens(
-    double rate,
-    int64_t first,
-    int64_t length,
-    const int32_t *gold,
-    const int32_t *found,
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const real[::1] values,
+    double rate, int64_t first, int64_t length, const int32_t *gold, const int32_t *found,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
     real[:, ::1] state,
 ) noexcept nogil:
     """Add the difference of the features of two labellings at tokens."""
@@ -69,11 +63,7 @@ cdef void add_tokens(
 
 
 cdef void add_links(
-    Search search,
-    double rate,
-    int64_t first,
-    int64_t length,
-    const int32_t *gold,
+    Search search, double rate, int64_t first, int64_t length, const int32_t *gold,
     const int32_t *found,
 ) noexcept nogil:
     """Add the difference of the features of two labellings at links."""

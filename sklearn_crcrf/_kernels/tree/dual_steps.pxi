@@ -201,10 +201,7 @@ cdef void value_move(
 
 
 cdef double subtract_tokens(
-    Move move,
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const real[::1] values,
+    Move move, const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values,
     ActivePaths active,
 ) noexcept nogil:
     """Set the differences of the features at tokens; return the sum of their squares."""

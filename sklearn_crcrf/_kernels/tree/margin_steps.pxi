@@ -111,15 +111,8 @@ def step_by_margin(
 
 
 cdef void collect_tokens(
-    Change *change,
-    int64_t first,
-    int64_t length,
-    const int32_t *gold,
-    const int32_t *found,
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const real[::1] values,
-    int64_t n,
+    Change *change, int64_t first, int64_t length, const int32_t *gold, const int32_t *found,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const real[::1] values, int64_t n,
 ) noexcept nogil:
     """Add up the difference of the features of two labellings at tokens."""
     cdef int64_t t, k, row
@@ -133,11 +126,7 @@ cdef void collect_tokens(
 
 
 cdef void collect_links(
-    Change *change,
-    Search search,
-    int64_t first,
-    int64_t length,
-    const int32_t *gold,
+    Change *change, Search search, int64_t first, int64_t length, const int32_t *gold,
     const int32_t *found,
 ) noexcept nogil:
     """Add up the difference of the features of two labellings at links."""

@@ -40,15 +40,10 @@ def max_trees(
 
 
 cdef void max_block(
-    const Trees *trees,
-    int64_t block,
-    BatchScores batch,
-    const real[:, ::1] state,
+    const Trees *trees, int64_t block, BatchScores batch, const real[:, ::1] state,
     double[:, ::1] rows,           # (2 n + STRIP + rows of the block, width) transitions, these
                                    # transposed, and work space
-    double[:, ::1] best,
-    int32_t[::1] labels,
-    double[::1] values,
+    double[:, ::1] best, int32_t[::1] labels, double[::1] values,
 ) noexcept nogil:
     cdef:
         int64_t first_level = trees.block_level[block], last_level = trees.block_level[block + 1]

@@ -6,10 +6,11 @@ from libc.math cimport INFINITY, NAN, exp, isnan, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from sklearn_crcrf._kernels.chain.edges cimport (
-    Edges, fill_transitions, find_entry, maximum, reversed_edges
+    Edges, argmax_sum, count_transitions, fill_transitions, maximum, reversed_edges
 )
 from sklearn_crcrf._kernels.chain.scores cimport BatchScores
 from sklearn_crcrf._kernels.log_products cimport Product, log_product, normalise, product_of
+from sklearn_crcrf._kernels.log_sums cimport log_of_sum
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
 from sklearn_crcrf._kernels.tree.conditionals cimport (
     Conditionals, add_pairs, conditionals_of, entries_into, set_conditionals, sum_of
@@ -19,5 +20,4 @@ include "order.pxi"
 include "upward.pxi"
 include "covariance.pxi"
 include "excluding.pxi"
-include "best_excluding.pxi"
 include "sampling.pxi"

@@ -146,9 +146,7 @@ cdef int64_t add_roots(
     return row
 
 
-cdef int64_t add_levels(
-    Rows rows, int64_t row, int64_t *stop, int64_t *level_start
-) noexcept nogil:
+cdef int64_t add_levels(Rows rows, int64_t row, int64_t *stop, int64_t *level_start) noexcept nogil:
     """Add all descendants of the rows from ``row`` to ``stop``; return the number of levels."""
     cdef int64_t n_levels = 0, end, child, i, t
     while row < stop[0]:

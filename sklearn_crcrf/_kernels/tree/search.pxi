@@ -155,11 +155,9 @@ cdef real[:, ::1] rows_for(Search search, const real[:, ::1] state):
 
 
 cdef bint read_scores(
-    Search search,
-    int64_t u,
+    Search search, int64_t u,
     const int64_t[::1] indptr,     # attributes of tokens, CSR (n_tokens, n_attributes) IN
-    const int32_t[::1] indices,
-    const real[::1] values,
+    const int32_t[::1] indices, const real[::1] values,
     const real[:, ::1] state,      # (n_attributes, n) weights IN
     real[:, ::1] rows,             # (1 + longest, n), first a row of zeros, then work space
 ) noexcept nogil:
@@ -196,8 +194,7 @@ cdef bint read_scores(
 
 
 cdef void find_best(
-    Search search,
-    int64_t u,
+    Search search, int64_t u,
     const int32_t *gold,           # (length,) IN
     double cost,                   # added to each label that is not gold
     int32_t *labels,               # (length,) OUT

@@ -97,16 +97,11 @@ cdef void finish_sums(Sums *sums, int64_t n_units, double top) noexcept nogil:
 
 
 cdef void sum_up_block(
-    const Trees *trees,
-    int64_t block,
+    const Trees *trees, int64_t block,
     int64_t origin,                # the row whose values are first in b, m and sums.least
-    const Potentials *potentials,
-    const real[:, ::1] state,
-    const real *packed,
+    const Potentials *potentials, const real[:, ::1] state, const real *packed,
     real[:, ::1] rows,             # (2 STRIP + SPARE, width) work space
-    real[:, ::1] b,
-    real[:, ::1] m,
-    Sums *sums,
+    real[:, ::1] b, real[:, ::1] m, Sums *sums,
 ) noexcept nogil:
     cdef:
         int64_t first_level = trees.block_level[block], last_level = trees.block_level[block + 1]
@@ -171,10 +166,7 @@ cdef inline const real *node_scores(
 
 
 cdef void multiply_messages(
-    const Trees *trees,
-    int64_t r,
-    int64_t origin,
-    const Potentials *potentials,
+    const Trees *trees, int64_t r, int64_t origin, const Potentials *potentials,
     double least,                  # lower bound of the nonzero exponentials of the state scores
     const real *logarithms,        # (n_labels,) of these exponentials
     const real[:, ::1] m,
@@ -233,15 +225,10 @@ cdef double multiply_carefully(
 
 
 cdef void scale_nodes(
-    const Trees *trees,
-    int64_t first,
-    int64_t n_rows,
-    int64_t origin,
-    const Potentials *potentials,
+    const Trees *trees, int64_t first, int64_t n_rows, int64_t origin, const Potentials *potentials,
     const real *top,               # (n_rows,) the maxima subtracted in the state scores
     const double *total,           # (n_rows,) z
-    real[:, ::1] b,
-    Sums *sums,
+    real[:, ::1] b, Sums *sums,
 ) noexcept nogil:
     """Divide rows by their sums z, and add the logarithms of these sums to log Z."""
     cdef:

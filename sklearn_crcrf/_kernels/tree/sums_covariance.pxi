@@ -76,13 +76,8 @@ def tree_covariances(
 
 
 cdef void average_up(
-    const Trees *trees,
-    int64_t block,
-    const Potentials *potentials,
-    const double *packed,
-    const double[:, ::1] b,
-    const double[:, ::1] m,
-    const uint8_t[::1] left_out,
+    const Trees *trees, int64_t block, const Potentials *potentials, const double *packed,
+    const double[:, ::1] b, const double[:, ::1] m, const uint8_t[::1] left_out,
     const double[:, ::1] values,
     double *work,                  # (STRIP, width) work space
     MeanRows rows,
@@ -121,17 +116,10 @@ cdef void average_up(
 
 
 cdef void add_tree_block(
-    const Trees *trees,
-    int64_t block,
-    const Potentials *potentials,
-    const double *packed,
-    const double[:, ::1] b,
-    const double[:, ::1] m,
-    const uint8_t[::1] left_out,
+    const Trees *trees, int64_t block, const Potentials *potentials, const double *packed,
+    const double[:, ::1] b, const double[:, ::1] m, const uint8_t[::1] left_out,
     double[:, ::1] work,           # (PAIRS + n_labels, width) INOUT
-    MeanRows rows,
-    double[:, ::1] states,
-    BatchCounts counts,
+    MeanRows rows, double[:, ::1] states, BatchCounts counts,
 ) noexcept nogil:
     cdef:
         int64_t first_level = trees.block_level[block], last_level = trees.block_level[block + 1]

@@ -70,18 +70,12 @@ def sum_down(
 
 
 cdef void sum_down_block(
-    const Trees *trees,
-    int64_t block,
-    const Potentials *potentials,
-    const real *packed,
-    const real[:, ::1] b,
-    const real[:, ::1] m,
+    const Trees *trees, int64_t block, const Potentials *potentials, const real *packed,
+    const real[:, ::1] b, const real[:, ::1] m,
     const double[::1] log_z,       # or None; if it is given, b and m begin with this block
-    double[::1] weight,
-    bint adds,
+    double[::1] weight, bint adds,
     real[:, ::1] work,             # (OUTER + n_labels + rows of the block, width) INOUT
-    real[:, ::1] marginals,
-    BatchCounts counts,
+    real[:, ::1] marginals, BatchCounts counts,
 ) noexcept nogil:
     cdef:
         int64_t first_level = trees.block_level[block], last_level = trees.block_level[block + 1]

@@ -51,7 +51,7 @@ def upward_messages(
         up[:] = messages.state
         for r in range(trees.n_rows - 1, -1, -1):
             t = trees.token[r]
-            increment[t] = normalise(&up[t, 0], n, &up[t, 0])
+            increment[t] = normalise(&up[t, 0], n)
             add_compensated(increment[t], &log_z[trees.unit[r]], &lost[trees.unit[r]])
             if parent[t] >= 0:
                 log_product(p, t, &up[t, 0], &work[0, 0], &work[1, 0])
@@ -103,7 +103,7 @@ def add_tree_counts(
             if log_z[u] == -INFINITY or weight[u] == 0.0:
                 continue
             if parent[t] < 0:
-                set_root(&up[t, 0], n, weight[u], &marginals[t, 0])
+                set_probabilities(&up[t, 0], n, weight[u], &marginals[t, 0])
                 continue
             add_pairs(
                 q, t, &marginals[parent[t], 0], &marginals[t, 0], transitions, edge_counts
@@ -111,8 +111,8 @@ def add_tree_counts(
         take_turn()
 
 
-cdef void set_root(const double *up, int64_t n, double weight, double *out) noexcept nogil:
-    """Probabilities of the labels of a root, times the weight."""
+cdef void set_probabilities(const double *up, int64_t n, double weight, double *out) noexcept nogil:
+    """The probabilities of labels, given the scores of the subtree, times the weight."""
     cdef:
         int64_t j
         double total = 0.0

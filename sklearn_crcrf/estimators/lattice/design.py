@@ -11,7 +11,6 @@ from ..._kernels.lattice.runs import (
     add_pair_derivatives,
     add_pair_weights,
     add_run_derivatives,
-    count_numbers,
     number_candidate_pairs,
     write_run_keys,
     write_run_weights,
@@ -224,9 +223,9 @@ class LatticeDesign:
         """Return how many scores each weight has a part in, float64 of shape (n_weights,)."""
         used = [np.zeros(n, dtype=np.int64) for n in self.features.sizes]
         for numbers, uses in ((self.pair, used[0]), (self.run, used[1]), (self.end, used[1])):
-            count_numbers(numbers, uses)
+            uses += np.bincount(numbers[numbers >= 0], minlength=len(uses))
         if self.features.has_known:
-            count_numbers(self.lattice.candidates.label, used[2])
+            used[2] += np.bincount(self.lattice.candidates.label, minlength=len(used[2]))
         return np.concatenate(used).astype(float)
 
     def scores(self, w: np.ndarray) -> np.ndarray:

@@ -1,25 +1,23 @@
 """The linear chain: best paths, sums over paths, and marginals."""
 
 from functools import cached_property
-from itertools import pairwise
-from math import log2
 
 import numpy as np
 
 from ..._kernels.chain import viterbi
 from ..._kernels.chain.paths import k_best
 from ..._kernels.chain.scores import BatchScores
-from ..._kernels.sizes import check_number
 from ..._kernels.tree.messages import TreeRows
 from ...data.ragged import joined_ranges, longest_first
 from ..candidates import Candidates
+from ..k_best import k_best_paths
 from ..lattice.pruning import prune_chains
 from ..messages import rows_of_chains
 from ..pieces import Pieces
 from ..rooted import Rooted
 from ..scores import Ends, Pullback, Scores, ends
 from ..spans import span_log_probability
-from .span_margins import SpanMargins
+from .span_margins import margins_of_spans
 from .sums import PathSums
 
 __all__ = ["Chain"]
@@ -80,7 +78,7 @@ class Chain(Rooted):
         return Chain(np.append(0, np.cumsum(lengths)))
 
     def sums(self, scores: Scores) -> PathSums:
-        return PathSums(self, self.longest_first, scores)
+        return PathSums(self, scores)
 
     def marginals(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         sums = self.sums(scores)
@@ -106,15 +104,13 @@ class Chain(Rooted):
 
     def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
         scores = scores.tokens(slice(None))
-        transposed = np.ascontiguousarray(scores.transition.T)
-        batch, found = BatchScores(self.offsets, scores), []
-        for s, (start, stop) in enumerate(pairwise(self.offsets.tolist())):
-            y, value = _empty_paths(stop - start, len(transposed), k)
-            if start < stop:
-                k_best(batch, s, scores.state, transposed, y, value)
-            possible = value > -np.inf
-            found.append((value[possible], y[possible]))
-        return found
+        batch, transposed = BatchScores(self.offsets, scores), scores.transition.T.copy()
+
+        def search(sequence: int, paths: np.ndarray, value: np.ndarray) -> None:
+            k_best(batch, sequence, scores.state, transposed, paths, value)
+
+        sizes = np.full(self.n_tokens, len(transposed))
+        return k_best_paths(self.offsets, sizes, sizes, k, search)
 
     def span_log_probability(
         self,
@@ -144,13 +140,4 @@ class Chain(Rooted):
         preceding: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Pullback]:
         spans = start, stop, labels, following, preceding
-        margins = SpanMargins(self.offsets, scores, *spans)
-        return margins.value, margins.pullback
-
-
-def _empty_paths(length: int, n_labels: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Arrays for the labels and scores of the k best paths, or of all paths if there are fewer."""
-    if length * log2(n_labels) < log2(k):
-        k = n_labels**length
-    check_number(length * n_labels * k, f"steps of the {k} best paths of {length} tokens")
-    return np.zeros((k, length), dtype=np.int32), np.full(k, 0.0 if length == 0 else -np.inf)
+        return margins_of_spans(self.offsets, scores, *spans)

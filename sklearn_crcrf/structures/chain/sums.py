@@ -4,9 +4,8 @@ import numpy as np
 
 from ..._kernels.chain import lock_step
 from ..._kernels.chain.scores import BatchCounts
-from ..base import Structure
-from ..scaled_sums import ScaledSums
-from ..scores import ScoreGradient, Scores
+from ..scaled_sums import ScaledSums, TreeSums
+from ..scores import ScoreGradient
 
 __all__ = ["PathSums"]
 
@@ -19,15 +18,9 @@ class PathSums(ScaledSums):
 
     Parameters
     ----------
-    structure : Structure
-    order : ndarray of shape (n_units,), int64
-        The sequences, the longest first.
+    structure : Chain
     scores : Scores
     """
-
-    def __init__(self, structure: Structure, order: np.ndarray, scores: Scores):
-        super().__init__(structure, scores)
-        self._order = order
 
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
         """v, alpha and their scaling."""
@@ -38,11 +31,13 @@ class PathSums(ScaledSums):
         return np.empty((n_rows, n_labels), dtype=dtype), alpha, np.empty((n_tokens, 2))
 
     def _largest_block(self) -> int:
-        offsets, largest = self._structure.offsets, self._order[: lock_step.BLOCK_SIZE]
-        return int((offsets[largest + 1] - offsets[largest]).sum())
+        chain = self._structure
+        largest = chain.longest_first[: lock_step.BLOCK_SIZE]
+        return int((chain.offsets[largest + 1] - chain.offsets[largest]).sum())
 
     def _sum(self, work: tuple[np.ndarray, ...]) -> None:
-        lock_step.sum_forward(self._potentials, self._order, self._given.state, *work, self.log_z)
+        given = self._potentials, self._structure.longest_first, self._given.state
+        lock_step.sum_forward(*given, *work, self.log_z)
 
     def _add_counts(
         self,
@@ -52,12 +47,11 @@ class PathSums(ScaledSums):
         adds: bool,
         gradient: ScoreGradient,
     ) -> None:
-        given = self._potentials, self._order, self._given.state
+        given = self._potentials, self._structure.longest_first, self._given.state
         counts = gradient.state, BatchCounts(gradient)
         lock_step.sum_backward(*given, *work, log_z, weight, adds, *counts)
 
     def marginals(self) -> np.ndarray:
-        """Compute the log-partitions, and return the marginals alone, (n_tokens, n_labels)."""
         given = self._given
         gradient = ScoreGradient.zeros(given, np.zeros_like(given.state))
         # Transitions are counted only where probabilities could underflow.
@@ -68,8 +62,7 @@ class PathSums(ScaledSums):
         self._add_again(np.ones_like(self.log_z), gradient)
         return gradient.state
 
-    def _add_covariances(
-        self, left_out: np.ndarray, values: np.ndarray, out: ScoreGradient
-    ) -> None:
-        given = self._potentials, self._order, self._given.state
-        lock_step.covariances(*given, *self._work, left_out, values, out.state, BatchCounts(out))
+    def covariances(self, values: np.ndarray, out: ScoreGradient) -> np.ndarray:
+        sums = TreeSums(self._structure, self._given)
+        sums.log_partition()
+        return sums.covariances(values, out)

@@ -11,7 +11,7 @@ from ..chain.chain import Chain
 from ..inference import Inference, as_inference
 from ..inference.linked import Linked, sums_of_units
 from ..pieces import Pieces
-from ..rooted import ConditionalScores
+from ..rooted import conditional_scores
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 
 # Which capability of an engine a method needs, where it has another name.
@@ -113,8 +113,7 @@ class Graph(Linked):
     def conditional_scores(
         self, scores: Scores, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
     ) -> tuple[np.ndarray, Pullback]:
-        given = ConditionalScores(self, scores, y, neighbours)
-        return given.scores, given.pullback
+        return conditional_scores(self, scores, y, neighbours)
 
     def pieces(self, scores: Scores, with_tokens: bool = False) -> Pieces:
         return Pieces(self, scores, with_tokens, Chain)

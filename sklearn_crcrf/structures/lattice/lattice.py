@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..._kernels.lattice.runs import (
     add_lattice_covariances,
     add_lattice_paths,
     best_lattice_paths,
+    k_best_lattice_paths,
     move_lattice_sums,
     score_labels_and_pairs,
     score_lattice_paths,
@@ -21,9 +23,9 @@ from ..._kernels.lattice.runs import (
 from ...data.ragged import joined_ranges
 from ..base import Structure
 from ..candidates import Candidates
+from ..k_best import k_best_paths
 from ..scores import Pullback, ScoreGradient, Scores
 from ..spans import span_log_probability
-from .paths import k_best_of_unit
 
 __all__ = ["Lattice", "LatticeScores"]
 
@@ -323,7 +325,21 @@ class Lattice(Structure):
         return self._labels(path)
 
     def k_best(self, scores: Any, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [k_best_of_unit(self, scores, unit, k) for unit in range(self.n_units)]
+        tokens, candidates = np.arange(self.n_tokens), self.candidates
+        position = tokens - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        longest = np.minimum(position, self.order - 1)
+        n_states = self.start[longest, tokens + 1] - self.start[longest, tokens]
+
+        def search(unit: int, paths: np.ndarray, value: np.ndarray) -> None:
+            n = int(n_states[self.offsets[unit] : self.offsets[unit + 1]].sum())
+            k_best_lattice_paths(self.runs_of_candidates, unit, scores.runs, n, paths, value)
+
+        sizes = np.diff(candidates.indptr)
+        found = k_best_paths(self.offsets, sizes, n_states, k, search)
+        return [
+            (value, candidates.label[candidates.indptr[start:stop] + paths])
+            for (value, paths), (start, stop) in zip(found, pairwise(self.offsets), strict=True)
+        ]
 
     def span_log_probability(
         self,

@@ -6,8 +6,8 @@ from ...data.ragged import joined_ranges
 from ..chain.chain import Chain
 from ..pieces import Pieces
 from ..rooted import Rooted
+from ..scaled_sums import TreeSums
 from ..scores import Scores
-from .sums import TreeSums
 
 __all__ = ["Forest"]
 
@@ -84,7 +84,7 @@ class Forest(Rooted):
         return Forest._of(offsets, np.where(parent < 0, -1, moved))
 
     def sums(self, scores: Scores) -> TreeSums:
-        return TreeSums(self, self.levels, scores)
+        return TreeSums(self, scores)
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`Structure.maximum`; of ties, the lowest labels of the nodes next to a root."""

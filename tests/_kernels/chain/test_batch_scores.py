@@ -21,7 +21,7 @@ def scores_with_an_edge():
 def test_all_arrays_live_as_long_as_the_object():
     batch, value = BatchScores(OFFSETS.copy(), scores_with_an_edge()), np.empty(1)
     in_their_place = [np.full(size, -5) for size in [1, 2, 3, 4] * 20]
-    links = np.array([-1, 0]), np.array([0]), np.array([1])
+    links = np.array([-1, 0]), np.array([1])
     y = np.array([1, 0], dtype=np.int32)
     labelling_scores(batch, *links, y, np.zeros((2, 2)), value)
     assert_array_equal(value, 7.0)

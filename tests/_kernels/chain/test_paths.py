@@ -18,7 +18,6 @@ OFFSETS = np.append(0, np.cumsum(LENGTHS)).astype(np.int64)
 TOKENS = np.arange(OFFSETS[-1])
 LINKS = (
     np.where(np.isin(TOKENS, OFFSETS), -1, TOKENS - 1),
-    np.flatnonzero(np.isin(TOKENS, OFFSETS)),
     np.flatnonzero(np.isin(TOKENS + 1, OFFSETS)),
 )
 

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.structures import Chain, Scores
-from sklearn_crcrf.structures.chain.span_margins import Maxima
+from sklearn_crcrf.structures.chain.span_margins import best_prefixes
+from sklearn_crcrf.structures.scores import ends, with_ends
 
 
 def through(offsets, scores):
     """Scores of the best paths through each label of each token."""
-    best = Maxima(offsets, scores)
+    state, until = with_ends(scores, ends(offsets)), best_prefixes(offsets, scores)
+    since = best_prefixes(offsets[-1] - offsets[::-1], scores.reversed())[::-1]
     with np.errstate(invalid="ignore"):
-        both = best.until + best.since - best.state
-    return np.where(np.isneginf(best.state), -np.inf, both)
+        both = until + since - state
+    return np.where(np.isneginf(state), -np.inf, both)
 
 
 @settings(max_examples=40)

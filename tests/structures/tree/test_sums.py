@@ -19,8 +19,8 @@ from sklearn_crcrf.structures import (
     Scores,
     TokenTransitions,
     rooted,
+    scaled_sums,
 )
-from sklearn_crcrf.structures.tree import sums as tree_sums
 
 KERNELS = compiled("tree.sums")
 kernels = for_each("kernel", KERNELS)
@@ -31,7 +31,7 @@ NEVER = -np.inf
 
 def in_probabilities(kernel, forest, scores, weight):
     """Log-partition and weighted counts, by the kernel under test, in turn or at once."""
-    with patch.object(tree_sums, "trees", kernel):
+    with patch.object(scaled_sums, "trees", kernel):
         log_z, pullback = forest.log_partition(scores)
         counts, out = pullback(weight), np.full_like(scores.state, np.nan)
         at_once, of_all = forest.log_partition_and_gradient(scores, weight, out)
@@ -125,7 +125,7 @@ def test_links_with_whole_tables(kernel, dtype, n_labels, forbidden):
     given, _ = forest.conditional_scores(scores, y)
     assert_array_equal(given[np.arange(len(y)), y], given.max(axis=1))
     slope = np.random.default_rng(0).normal(size=scores.state.shape)
-    with patch.object(tree_sums, "trees", kernel):
+    with patch.object(scaled_sums, "trees", kernel):
         gradient = forest.token_marginals(scores)[1](slope)
     direction = ScoreGradient.zeros(scores)._replace(state=slope)
     expected = forest.covariance(scores, direction)[1](np.ones(forest.n_units))
@@ -289,7 +289,7 @@ def test_edges_may_be_huge_one_after_the_other(kernel, dtype, gain):
 def test_maxima_and_covariances_in_each_build(kernel, n_labels):
     forest, scores = random_forest([40, 0, 1, 300, 7, 60, 5, 5, 5], n_labels, forbidden=0.1)
     slope = np.random.default_rng(0).normal(size=scores.state.shape)
-    with patch.object(tree_sums, "trees", kernel), patch.object(rooted, "trees", kernel):
+    with patch.object(scaled_sums, "trees", kernel), patch.object(rooted, "trees", kernel):
         value, y = forest.maximum(scores)
         pullback = forest.token_marginals(scores)[1]
         gradient = pullback(slope)

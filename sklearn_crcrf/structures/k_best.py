@@ -1,0 +1,46 @@
+"""The k best paths of chains and of lattices, sequence by sequence."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from math import log2, prod
+
+import numpy as np
+
+from .._kernels.sizes import check_number
+
+__all__ = ["k_best_paths"]
+
+
+def k_best_paths(
+    offsets: np.ndarray,
+    sizes: np.ndarray,
+    n_states: np.ndarray,
+    k: int,
+    search: Callable[[int, np.ndarray, np.ndarray], None],
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The scores and paths of the k best paths of each sequence, or of all if there are fewer.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    sizes, n_states : ndarray of shape (n_tokens,)
+        The number of labels, and of states of the search, of each token.
+    k : int
+    search : callable
+        Takes the number of a sequence, and the arrays of its paths and of their scores to fill.
+    """
+    found = []
+    for sequence, (start, stop) in enumerate(pairwise(offsets.tolist())):
+        n, length = k, stop - start
+        if np.log2(sizes[start:stop]).sum() < log2(k):
+            n = prod(sizes[start:stop].tolist())
+        n_steps = int(n_states[start:stop].sum()) * n
+        check_number(n_steps, f"steps of the {n} best paths of {length} tokens")
+        paths, value = np.zeros((n, length), dtype=np.int32), np.full(n, -np.inf)
+        if length == 0:
+            value[:] = 0.0
+        else:
+            search(sequence, paths, value)
+        possible = value > -np.inf
+        found.append((value[possible], paths[possible]))
+    return found
