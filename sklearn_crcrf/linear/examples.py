@@ -209,9 +209,8 @@ class Examples:
         wrong = found != self.y
         tokens = np.flatnonzero(wrong)
         of_tokens = self.y[tokens], found[tokens], n, sequence[tokens]
-        previous, current = (
-            ends[wrong[self._links[0]] | wrong[self._links[1]]] for ends in self._links
-        )
+        links = self.structure.links()
+        previous, current = (ends[wrong[links[0]] | wrong[links[1]]] for ends in links)
         gold, other = (n * y[current] + y[previous] for y in (self.y, found))
         of_links = gold, other, n * n, sequence[current]
         return (
@@ -244,10 +243,6 @@ class Examples:
     @cached_property
     def _pair_term(self) -> TransitionFeature:
         return TransitionFeature(sp.csr_array(self.pairs[:, 1:]), self.n_labels)
-
-    @cached_property
-    def _links(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.structure.links()
 
     @cached_property
     def _order(self) -> MessageOrder | None:
