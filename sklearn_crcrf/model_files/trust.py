@@ -1,9 +1,9 @@
 """The classes and functions that a model file may name.
 
 They hold data and compute with it. With no values of their attributes do they open, write, fetch or
-run anything; the attributes in :data:`LIMITED` could, so their values are limited. Among
-them are all public estimators of this package, and the classes of scikit-learn that have
-requirements in :mod:`.foreign`.
+run anything; the attributes in :data:`LIMITED` could, so their values are limited. Among them are
+all public estimators, criteria and engines of inference of this package, and the classes of
+scikit-learn that have requirements in :mod:`.foreign`.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,12 +13,15 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from ..structures.inference import Inference
 from .foreign import SCIKIT_LEARN
 
 PACKAGE = __package__.partition(".")[0]
 
-# Classes of this package whose attributes are stored, by the module that defines them, beside the
-# public estimators.
+# What exports public estimators, criteria and engines of inference.
+EXPORTERS = PACKAGE, f"{PACKAGE}.criteria", f"{PACKAGE}.structures.inference"
+
+# Other classes of this package whose attributes are stored, by the module that defines them.
 OBJECTS = {
     "counts.binning": ["EqualFrequencyBins"],
     "counts.counts": ["Counts"],
@@ -26,17 +29,6 @@ OBJECTS = {
     "counts.observations": ["Encoder"],
     "counts.rows": ["KeyIndex", "StateWeights"],
     "counts.tabulator": ["Tabulator"],
-    "criteria.expected_cost": ["ExpectedCost"],
-    "criteria.local_log_loss": ["LocalLogLoss"],
-    "criteria.log_loss": ["LogLoss"],
-    "criteria.marginal_likelihood": ["MarginalLikelihood"],
-    "criteria.max_margin": ["MaxMargin"],
-    "criteria.mce": ["MCE"],
-    "criteria.mce_f1": ["MCEF1"],
-    "criteria.piecewise": ["Piecewise"],
-    "criteria.pseudo_likelihood": ["PseudoLikelihood"],
-    "criteria.softmax_margin": ["SoftmaxMargin"],
-    "criteria.token_error": ["TokenError"],
     "data.phrases": ["Phrases"],
     "data.vocabulary": ["Vocabulary"],
     "estimators.empirical.exponents": ["Exponents"],
@@ -54,12 +46,6 @@ OBJECTS = {
     "labels.encoding": ["LabelIds"],
     "linear.edge_data": ["EdgeEncoder"],
     "linear.encoder": ["AttributeEncoder"],
-    "structures.inference.auto": ["Auto"],
-    "structures.inference.cut": ["Cut"],
-    "structures.inference.exact": ["Exact"],
-    "structures.inference.ilp": ["IntegerProgram"],
-    "structures.inference.loopy": ["Loopy"],
-    "structures.inference.tree_reweighted": ["TreeReweighted"],
 }
 
 NAMED_TUPLES = {
@@ -116,11 +102,16 @@ def is_trusted(kind: str, full_name: Any) -> bool:
     if not isinstance(full_name, str) or full_name in trusted_names()[kind]:
         return isinstance(full_name, str)
     module, _, name = full_name.rpartition(".")
-    for exporter, names in {PACKAGE: import_module(PACKAGE).__all__, **SCIKIT_LEARN}.items():
-        if kind == "object" and full_name.startswith(f"{exporter}.") and name in names:
+    if kind != "object":
+        return False
+    exported = {exporter: import_module(exporter).__all__ for exporter in EXPORTERS}
+    exported |= SCIKIT_LEARN
+    for exporter in exported:
+        if full_name.startswith(f"{exporter}.") and name in exported[exporter]:
             cls = getattr(import_module(exporter), name)
-            is_estimator = isinstance(cls, type) and issubclass(cls, BaseEstimator)
-            return is_estimator and cls.__module__ == module
+            is_public = isinstance(cls, type) and issubclass(cls, BaseEstimator | Inference)
+            if is_public and cls.__module__ == module:
+                return True
     return False
 
 

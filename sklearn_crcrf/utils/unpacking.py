@@ -85,18 +85,24 @@ def read_text(
     >>> read_text(io.BytesIO(gzip.compress(b"The D")))
     'The D'
     """
+    data = read_unpacked(path_or_file, max_bytes, encoding)
+    try:
+        return data if isinstance(data, str) else data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise cannot_be_decoded(error, 0) from error
+
+
+def read_unpacked(
+    path_or_file: str | os.PathLike | IO, max_bytes: int | None, encoding: str = "utf-8"
+) -> str | bytes:
+    """Read and unpack all of a file; a string if it was opened as text."""
     check_max_bytes(max_bytes)
     if hasattr(path_or_file, "read"):
         data = read_limited(path_or_file, max_bytes)
     else:
         with open(path_or_file, "rb") as file:
             data = read_limited(file, max_bytes)
-    if isinstance(data, str):
-        return data
-    try:
-        return unpack(data, max_bytes, encoding).decode(encoding)
-    except UnicodeDecodeError as error:
-        raise cannot_be_decoded(error, 0) from error
+    return data if isinstance(data, str) else unpack(data, max_bytes, encoding)
 
 
 def read_limited(file: Any, max_bytes: int | None) -> Any:

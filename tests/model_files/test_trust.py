@@ -30,11 +30,12 @@ from sklearn_crcrf import (
     OpinionPoolCRF,
     SequencePipeline,
 )
-from sklearn_crcrf.criteria import MCE, log_loss
+from sklearn_crcrf.criteria import MCE, LogLoss, log_loss
 from sklearn_crcrf.estimators.crf.features import observed_features
 from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.model_files.objects import UntrustedError, check_names
 from sklearn_crcrf.model_files.trust import SCIKIT_LEARN, is_trusted, trusted_names
+from sklearn_crcrf.structures.inference import Loopy
 from sklearn_crcrf.utils.soundness import Sound
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -75,6 +76,9 @@ def test_public_estimators_are_trusted_and_nothing_else_that_is_public():
         assert is_trusted("object", f"{cls.__module__}.{cls.__name__}")
         assert not is_trusted("object", f"sklearn_crcrf.elsewhere.{cls.__name__}")
         assert issubclass(cls, Sound)
+    for cls in (MCE, LogLoss, Loopy):
+        assert is_trusted("object", f"{cls.__module__}.{cls.__name__}")
+        assert not is_trusted("name", f"{cls.__module__}.{cls.__name__}")
     for container in (sklearn_crcrf.SequenceArray, sklearn_crcrf.explain):
         assert not is_trusted("object", f"{container.__module__}.{container.__name__}")
 

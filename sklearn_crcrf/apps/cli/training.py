@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             text = read_texts(files, options)
             fit(estimator, text, options, interrupts)
-        interrupts.wait()
+        interrupts.only_recorded = True
         save_model(
             estimator,
             options.model,
@@ -141,19 +142,19 @@ def reporting(
                 warnings.showwarning(it.message, it.category, it.filename, it.lineno)
 
 
+@dataclass
 class Interrupts:
-    """Whether Ctrl-C was pressed; an estimator may handle it without an exception."""
+    """Whether Ctrl-C was pressed; an estimator may handle it without an exception.
 
-    def __init__(self):
-        self.happened, self._waiting = False, False
+    ``only_recorded`` says whether it is recorded without KeyboardInterrupt.
+    """
 
-    def wait(self) -> None:
-        """From now on only record it, without KeyboardInterrupt."""
-        self._waiting = True
+    happened: bool = False
+    only_recorded: bool = False
 
     def __call__(self, number: int, frame: Any) -> None:
         self.happened = True
-        if not self._waiting:
+        if not self.only_recorded:
             raise KeyboardInterrupt
 
 

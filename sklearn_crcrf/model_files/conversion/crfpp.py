@@ -1,6 +1,7 @@
 """Models of CRF++."""
 
 import os
+from itertools import groupby
 from typing import IO
 
 import numpy as np
@@ -96,13 +97,8 @@ def read_crfpp_model(
 
 def _blocks(lines: list[str]) -> dict[str, list[str]]:
     """The blocks of lines between blank lines, by name."""
-    found: list[list[str]] = [[]]
-    for line in lines:
-        if line.strip(" \t"):
-            found[-1].append(line)
-        elif found[-1]:
-            found.append([])
-    found = [block for block in found if block]
+    grouped = groupby(lines, key=lambda line: bool(line.strip(" \t")))
+    found = [list(block) for is_filled, block in grouped if is_filled]
     if len(found) != len(BLOCKS):
         raise ValueError(
             f"the model is not complete: it must have {', '.join(BLOCKS)}, but has {len(found)} "

@@ -18,9 +18,9 @@ from ...estimators.crfsuite.weights import as_crfsuite_model, from_crfsuite_mode
 from ...estimators.max_margin import MaxMarginCRF
 from ...estimators.perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
 from ...utils.replacing import replacing
-from ...utils.unpacking import MAX_BYTES
+from ...utils.unpacking import MAX_BYTES, read_unpacked
 from ...utils.warning import warn_caller
-from ._lines import read_content, read_lines
+from ._lines import read_lines
 
 WRITABLE = CRF, MaxMarginCRF, StructuredPerceptron, PassiveAggressiveCRF, ArowCRF
 
@@ -145,7 +145,7 @@ def read_crfsuite_model(
     >>> crf.predict(X)
     [['D', 'N']]
     """
-    data = read_content(path_or_file, max_bytes)
+    data = read_unpacked(path_or_file, max_bytes)
     if isinstance(data, str):
         raise ValueError("a binary model is read from a file that is opened in binary mode")
     if data.lstrip().startswith(b"FILEHEADER"):
