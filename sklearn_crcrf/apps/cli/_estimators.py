@@ -114,23 +114,12 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 def _with(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
     """The estimator with these parameters; ``criterion__...`` are parameters of its criterion."""
-    of_parts = {name: given[name] for name in given if "__" in name}
-    _set(estimator, {name: given[name] for name in given if "__" not in name})
+    of_parts = {name: value for name, value in given.items() if "__" in name}
+    estimator.set_params(**{name: given[name] for name in given if name not in of_parts})
     criterion = CRITERIA.get(str(getattr(estimator, "criterion", None)))
     if of_parts and criterion is not None:
         estimator.set_params(criterion=clone(criterion))
-    return _set(estimator, of_parts)
-
-
-def _set(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
-    choices = estimator.get_params()
-    for name in given:
-        if name not in choices:
-            raise ValueError(
-                f"{type(estimator).__name__} has no parameter {name!r}; it has "
-                f"{', '.join(sorted(choices))}"
-            )
-    return estimator.set_params(**given)
+    return estimator.set_params(**of_parts)
 
 
 def _features(path: str, syntax: str, encoding: str) -> TemplateFeatures:

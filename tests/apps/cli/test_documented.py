@@ -14,7 +14,7 @@ import pytest
 from sklearn_crcrf.apps.cli import main
 from sklearn_crcrf.datasets import make_addresses, write_conll
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "user_guide" / "command_line.rst"
 README = ROOT / "README.md"
 BLOCK = re.compile(r"\.\. code-block:: console\n\n((?:   .*\n|\n)+)")

@@ -40,7 +40,7 @@ from sklearn_crcrf.apps.cli import main
             ["train", "one.txt", "--model", "m", "--estimator", "crfs"],
             "there are CRF, HMM",
         ),
-        (["train", "one.txt", "--model", "m", "--set", "sgma=1"], "no parameter 'sgma'; it has"),
+        (["train", "one.txt", "--model", "m", "--set", "sgma=1"], "Invalid parameter 'sgma' for"),
         (["train", "one.txt", "--model", "m", "--set", "sigma"], "takes NAME=VALUE, got 'sigma'"),
         (["train", "one.txt", "--model", "m", "--set", "sigma=x"], "'sigma' parameter of"),
         (
