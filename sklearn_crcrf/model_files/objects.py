@@ -167,6 +167,11 @@ class Reader:
         array = array if array.flags.writeable else array.copy()
         return array.T if is_turned else array
 
+    def _make_scalar(self, name: str, value: Any) -> Any:
+        if not isinstance(value, str | int | float):
+            raise ValueError(f"a {type(value).__name__} stands for a {name}")
+        return _named(name)(value)
+
     def _make_dtype(self, name: str) -> np.dtype:
         if name != OBJECTS and not DTYPE.fullmatch(name):
             raise ValueError(f"{name!r} is not a type of arrays")
@@ -195,7 +200,7 @@ class Reader:
     def _make_random_state(self, state: dict[str, Any]) -> np.random.RandomState:
         key, position = state["state"]["key"], state["state"]["pos"]
         if type(position) is not int or not 0 <= position <= LAST_POSITION:
-            raise ValueError(f"the position of a RandomState is {position!r}")
+            raise ValueError(f"the position of a RandomState is not from 0 to {LAST_POSITION}")
         if not np.any(key):  # numbers would be zero, and be asked for endlessly
             raise ValueError("the key of a RandomState is zero")
         random_state = np.random.RandomState()
@@ -261,7 +266,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "object": Reader._make_object,
     "objects": Reader._make_objects,
     "RandomState": Reader._make_random_state,
-    "scalar": lambda reader, name, value: _named(name)(value),
+    "scalar": Reader._make_scalar,
     "slice": lambda reader, *values: slice(*values),
     "sparse": Reader._make_sparse,
     "Tree": Reader._make_tree,

@@ -103,6 +103,8 @@ def test_forms_of_sparse_arrays_are_what_their_class_says():
         ["dtype", "|V9"],
         ["dtype", "f8,f8"],
         ["float", "x"],
+        ["scalar", "numpy.str_", ["list"]],
+        ["scalar", "numpy.float64", None],
         ["Tree", ["tuple"], 1],
         ["RandomState", 1],
     ],

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from hashlib import blake2b
 from typing import Any
 
@@ -28,7 +28,7 @@ UTF8_MARK = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb'(?<="\}).(?=\{"|\Z)', re.DOTALL)  # or what a flipped bit has made of it
 
 
-class Log:
+class Log(AbstractContextManager["Log"]):
     """Entries in a file, one line of JSON each, which are only ever added.
 
     Parameters
@@ -88,9 +88,6 @@ class Log:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> "Log":
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 # Characters that belong to the one before them, and the joiner of emoji, in a copy of the text.
@@ -70,13 +71,10 @@ class Pool(NamedTuple):
         among : range, optional
             The sentences to look at; by default all.
         """
-        wanted, found = text.casefold(), []
-        for number in range(len(self.sentences)) if among is None else among:
-            if wanted in self.separator.join(self.sentences[number]).casefold():
-                found.append(number)
-                if len(found) == limit:
-                    break
-        return found
+        wanted, join = text.casefold(), self.separator.join
+        among = range(len(self.sentences)) if among is None else among
+        found = (k for k in among if wanted in join(self.sentences[k]).casefold())
+        return [*islice(found, limit)]
 
 
 def split_words(text: str) -> list[str]:

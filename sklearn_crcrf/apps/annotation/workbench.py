@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -53,7 +54,7 @@ HASTE = 0.05
 MAX_SCORES = 500_000
 
 
-class Workbench:
+class Workbench(AbstractContextManager["Workbench"]):
     """Hands out sentences, logs what people say of them, and learns it immediately.
 
     All methods may be called by several threads. Nothing is acknowledged before it is on disk.
@@ -110,9 +111,6 @@ class Workbench:
         learner.take([Change(None, annotation) for annotation in self.annotations.standing])
         self._worker = Worker(learner, pool, self.order, measure)
         self._worker.start()
-
-    def __enter__(self) -> "Workbench":
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

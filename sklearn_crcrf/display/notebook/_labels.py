@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ...data.missing import endless_hash
 from ...data.ragged import SequenceArray
 from ...labels.segments.schemes import SCHEMES, check_option, detect_scheme
 from ...labels.segments.segments import find_segments
+from ...utils.names import check_no_string, shown
 
 # Steps by the golden angle keep any number of hues apart.
 FIRST, STEP = 210.0, 137.508
@@ -51,6 +53,26 @@ def kind_of_label(label: Any, scheme: str | None) -> Any:
         return label
     role, kind = SCHEMES[scheme].split(label) or ("O", "")
     return None if role == "O" else kind
+
+
+def places_of_labels(
+    classes: np.ndarray, labels: Iterable[Any] | None, name: str = "labels"
+) -> np.ndarray:
+    """Find the indices of labels in ``classes``; by default all indices.
+
+    Raises
+    ------
+    ValueError
+        If a label is not there; the message names its position.
+    """
+    check_no_string(labels, name)
+    known = classes.tolist()
+    labels = known if labels is None else list(labels)
+    place, endless = {label: j for j, label in enumerate(known)}, endless_hash(labels)
+    for t, label in enumerate(labels):
+        if t == endless or label not in place:
+            raise ValueError(f"{name}, position {t}: {shown(label)} is not among {known}")
+    return np.array([place[label] for label in labels], dtype=np.int32)
 
 
 def colours(kinds: Iterable[Any]) -> dict[Any, str]:

@@ -10,8 +10,7 @@ from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions
 from ...base.unwrap import steps_of
-from ...data.missing import endless_hash
-from ...utils.names import shown
+from ._labels import places_of_labels
 from ._markup import Markup, NotebookDisplay, element
 from .single import single
 
@@ -233,15 +232,9 @@ def _label_ids(
     labels: Sequence[Any], name: str, classifier: BaseSequenceClassifier, n_tokens: int
 ) -> np.ndarray:
     """Ids of the labels of one sequence."""
-    labels = list(labels)
     if len(labels) != n_tokens:
         raise ValueError(f"there are {n_tokens} tokens, but {len(labels)} {name}")
-    place = {label: j for j, label in enumerate(classifier.classes_.tolist())}
-    endless = endless_hash(labels)
-    for t, label in enumerate(labels):
-        if t == endless or label not in place:
-            raise ValueError(f"{name}, position {t}: {shown(label)} is not among {list(place)}")
-    return np.array([place[label] for label in labels], dtype=np.int32)
+    return places_of_labels(classifier.classes_, labels, name)
 
 
 def _log_probability(score: np.ndarray, log_z: np.ndarray) -> float:

@@ -1,12 +1,10 @@
 """Axes to draw on, and text made safe for matplotlib."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...base.unwrap import unwrap
-from ...utils.names import check_no_string
 from ...utils.replaced_parts import check_fitted
 
 
@@ -67,15 +65,3 @@ def plain(text: Any, most: int | None = None) -> str:
     if most is not None and len(text) > most:
         text = f"{text[: most - 1]}…"
     return text.replace("$", r"\$")
-
-
-def places_of_labels(classes: np.ndarray, labels: Sequence[Any] | None) -> np.ndarray:
-    """The indices of labels in ``classes``; by default all indices."""
-    check_no_string(labels, "labels")
-    if labels is None:
-        return np.arange(len(classes))
-    place = {label: j for j, label in enumerate(classes.tolist())}
-    for label in labels:
-        if label not in place:
-            raise ValueError(f"labels: {label!r} is not among {list(place)}")
-    return np.array([place[label] for label in labels], dtype=np.int64)

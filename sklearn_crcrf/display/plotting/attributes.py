@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._axes import classifier_with, grid_in, new_axes, places_of_labels, plain
+from ..notebook._labels import places_of_labels
+from ._axes import classifier_with, grid_in, new_axes, plain
 
 LONGEST_NAME = 32
 

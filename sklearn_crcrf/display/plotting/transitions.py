@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...labels.constraints.constraints import forbidden_scores
-from ._axes import classifier_with, new_axes, places_of_labels, plain
+from ..notebook._labels import places_of_labels
+from ._axes import classifier_with, new_axes, plain
 
 START, END = "<start>", "<end>"
 # Numbers are written into the cells up to this number of labels.

@@ -103,7 +103,7 @@ def test_ends_and_what_is_impossible_are_shown():
     assert texts(display.ax_) == []
     again = display.plot(include_values=True)
     assert len(texts(again.ax_)) == np.isfinite(display.scores).sum()
-    with pytest.raises(ValueError, match="labels: 'no' is not among"):
+    with pytest.raises(ValueError, match="labels, position 0: 'no' is not among"):
         TransitionDisplay.from_estimator(crf, labels=["no"])
 
 
