@@ -32,18 +32,15 @@ DEBUG = "SKLEARN_CRCRF_DEBUG"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports errors in one line."""
+    """A parser that reports errors in one line.
+
+    The module of a command is imported when the command is given.
+    """
+
+    module: str | None = None
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"sklearn-crcrf: error: {message} (see {self.prog} --help)\n")
-
-
-class CommandParser(Parser):
-    """The parser of a command, whose module is imported when the command is given."""
-
-    def __init__(self, *args: Any, **options: Any):
-        super().__init__(*args, **options)
-        self.module: str | None = None
 
     def parse_known_args(self, *args: Any, **options: Any) -> Any:
         """Parse, with the arguments of the command."""
@@ -116,9 +113,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     parser.set_defaults(run=None)
-    commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", parser_class=CommandParser
-    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
         commands.add_parser(name, help=text).module = module
     return parser
