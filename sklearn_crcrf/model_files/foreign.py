@@ -331,15 +331,20 @@ def _tree(tree: Any) -> Iterator[Requirement]:
 def _steps(name: str, others: tuple, estimator: Any) -> Iterator[Requirement]:
     """Pairs of names and transformers, the last of which may be another estimator."""
     steps = getattr(estimator, name)
-    are_pairs = isinstance(steps, list) and all(
-        isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str) for step in steps
-    )
-    yield Fact(name, are_pairs and len(steps) > 0, "must be pairs of names and estimators")
+    are_pairs = _are_named(steps, 2) and len(steps) > 0
+    yield Fact(name, are_pairs, "must be pairs of names and estimators")
     transformers = [step for _, step in (steps[:-1] if name == "steps" else steps)]
     yield Fact(name, all(_transforms(step, others) for step in transformers), "must transform")
     yield from _weights(estimator)
     input_names = getattr(estimator, "transform_input", None)
     yield Fact("transform_input", _are(str, input_names or []), "must be names")
+
+
+def _are_named(parts: Any, n: int) -> bool:
+    """Whether this is a list of tuples of n parts, the first of which is a name."""
+    return isinstance(parts, list) and all(
+        isinstance(part, tuple) and len(part) == n and isinstance(part[0], str) for part in parts
+    )
 
 
 def _transforms(step: Any, others: tuple) -> bool:
@@ -360,11 +365,7 @@ def _column_transformer(columns: Any) -> Iterator[Requirement]:
         return
     yield from _width(columns)
     for attribute in ("transformers", "transformers_"):
-        parts = getattr(columns, attribute)
-        are_parts = isinstance(parts, list) and all(
-            isinstance(part, tuple) and len(part) == 3 and isinstance(part[0], str)
-            for part in parts
-        )
+        are_parts = _are_named(getattr(columns, attribute), 3)
         yield Fact(attribute, are_parts, "must be names, transformers and columns")
     n, parts = int(columns.n_features_in_), columns.transformers_
     known = {*getattr(columns, "feature_names_in_", ())}
