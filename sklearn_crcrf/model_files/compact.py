@@ -83,7 +83,7 @@ class CompactClassifier(BaseSequenceClassifier):
         raise ValueError(ONLY_PREDICTS)
 
     def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
-        """The labels of the best path of each sequence.
+        """Return the labels of the best path of each sequence.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ def save_compact(
 def load_compact(
     path: str | os.PathLike, max_bytes: int | None
 ) -> tuple[CompactClassifier, list[str | None] | None, str | None]:
-    """The model in a compact file, and the columns of the training file and their separator."""
+    """Load the model in a compact file, and the columns of training and their separator."""
     try:
         content = read_content(path, max_bytes)
         tagger = Tagger(content)
@@ -157,7 +157,7 @@ def load_compact(
 
 
 def _tokens(X: SequenceArray) -> list:
-    """All tokens, as taggers take them."""
+    """List all tokens, as taggers take them."""
     if not hasattr(X.data, "names"):
         return X.data.tolist()
     table = X.data

@@ -76,7 +76,7 @@ def _is_plain(values: np.ndarray) -> bool:
 
 
 def _width(estimator: Any) -> Iterator[Requirement]:
-    """The number of columns, and their names if they have some."""
+    """Require the number of columns, and their names if they have some."""
     n = estimator.n_features_in_
     is_number = isinstance(n, Integral) and 0 <= int(n) < 2**31
     yield Fact("n_features_in_", is_number, "must be a number of columns")
@@ -87,7 +87,7 @@ def _width(estimator: Any) -> Iterator[Requirement]:
 
 
 def _arrays(shapes: Mapping[str, str], kind: str, estimator: Any) -> Iterator[Requirement]:
-    """Arrays with a letter for each dimension, n for the number of columns of X."""
+    """Require arrays with a letter for each dimension, n for the number of columns of X."""
     yield from _width(estimator)
     sizes = {"n": int(estimator.n_features_in_)}
     for name, letters in shapes.items():
@@ -107,7 +107,7 @@ def _finite(**shapes: str) -> Callable[[Any], Iterator[Requirement]]:
 
 
 def _numbers(**shapes: str) -> Callable[[Any], Iterator[Requirement]]:
-    """Columns of X may hold NaN, so arrays may too."""
+    """Require arrays that may have NaN, as columns of X may."""
     return partial(_arrays, shapes, "fiu")
 
 
@@ -130,7 +130,7 @@ def _power_transformer(transformer: Any) -> Iterator[Requirement]:
 
 
 def _part(name: str, value: Any, cls: str, n: int) -> Fact:
-    """An attribute that is an estimator of this class for n columns."""
+    """Require an attribute that is an estimator of this class for n columns."""
     is_one = type(value).__name__ == cls and value.n_features_in_ == n
     return Fact(name, is_one, f"must be a {cls} of {n} columns")
 
@@ -329,7 +329,7 @@ def _tree(tree: Any) -> Iterator[Requirement]:
 
 
 def _steps(name: str, others: tuple, estimator: Any) -> Iterator[Requirement]:
-    """Pairs of names and transformers, the last of which may be another estimator."""
+    """Require pairs of names and transformers, the last of which may be another estimator."""
     steps = getattr(estimator, name)
     are_pairs = _are_named(steps, 2) and len(steps) > 0
     yield Fact(name, are_pairs, "must be pairs of names and estimators")

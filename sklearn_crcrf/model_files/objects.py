@@ -48,7 +48,7 @@ class Writer:
         self._kept: list[Any] = []
 
     def write(self, value: Any) -> Any:
-        """The tree of an object."""
+        """Return the tree of an object."""
         if value is None or type(value) in (str, int, bool):
             return value
         if type(value) is float and math.isfinite(value):
@@ -106,7 +106,7 @@ class Writer:
 
 
 def _full_name(value: Any) -> str:
-    """The name of a class or function, with the module that has it."""
+    """Return the name of a class or function, with the module that has it."""
     name, home = getattr(value, "__qualname__", value.__name__), getattr(value, "__module__", None)
     for module in (np, scipy.special):  # their functions do not know, or are defined elsewhere
         if home != "builtins" and getattr(module, name, None) is value:
@@ -131,7 +131,7 @@ class Reader:
         self._size = 0
 
     def read(self, node: Any) -> Any:
-        """The object that a tree describes.
+        """Return the object that a tree describes.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class Reader:
         return array.reshape(shape)
 
     def _make_sparse(self, name: str, shape: Any, data: np.ndarray, *places: np.ndarray) -> Any:
-        """A sparse array or matrix, after the check of all indices that SciPy leaves out."""
+        """Make a sparse array or matrix, after the check of all indices that SciPy leaves out."""
         cls = _named(name)
         if data.dtype.kind not in NUMBERS:
             raise ValueError(f"a {cls.__name__} holds {data.dtype}")
@@ -223,7 +223,7 @@ class Reader:
         return tree
 
     def _make_object(self, name: str, state: dict[str, Any] | None) -> Any:
-        """An instance with its attributes.
+        """Make an instance with its attributes.
 
         None may hide a method, or what the class says of its parameters, and limited attributes
         have allowed values.
@@ -251,7 +251,7 @@ class Reader:
 
 
 def _named(name: str) -> Any:
-    """The class or function of a full name."""
+    """Find the class or function of a full name."""
     module, _, name = name.rpartition(".")
     return getattr(import_module(module), name)
 

@@ -144,7 +144,7 @@ def save_model(
 
 
 def _checked_names(columns: Sequence[str | None] | None) -> list[str | None] | None:
-    """The names of columns, as they are stored."""
+    """Return the names of columns, as they are stored."""
     if columns is None:
         return None
     names = list(columns)
@@ -257,7 +257,7 @@ def _is_crfsuite(estimator: Any) -> bool:
 
 
 def _estimators_in(estimator: BaseEstimator) -> Iterator[BaseEstimator]:
-    """An estimator, its parameters and its fitted parts."""
+    """Yield an estimator, its parameters and its fitted parts."""
     left, seen = [estimator], set()
     while left:
         part = left.pop()

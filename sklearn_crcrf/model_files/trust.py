@@ -117,7 +117,7 @@ def is_trusted(kind: str, full_name: Any) -> bool:
 
 @lru_cache(maxsize=1)
 def trusted_names() -> dict[str, frozenset[str]]:
-    """The names that each kind of node of a model file may have, but for public estimators."""
+    """Return the names that each kind of node may have, but for public classes."""
 
     def of(names: Mapping[str, list[str]], package: str = f"{PACKAGE}.") -> list[str]:
         return [f"{package}{module}.{name}" for module, names in names.items() for name in names]

@@ -104,7 +104,7 @@ class Annotations:
         }
 
     def of(self, sentence: int) -> Annotation | None:
-        """The annotation that stands for a sentence."""
+        """Return the annotation that stands for a sentence."""
         stack = self._accepted.get(sentence)
         return stack[-1] if stack else None
 
@@ -113,18 +113,18 @@ class Annotations:
         return bool(self._marked[mark].get(sentence))
 
     def marked(self, mark: str) -> list[int]:
-        """The sentences that were skipped ("skip") or flagged ("flag")."""
+        """Return the sentences that were skipped ("skip") or flagged ("flag")."""
         return sorted(sentence for sentence, entries in self._marked[mark].items() if entries)
 
     def last_act(self, by: str) -> str | None:
-        """The id of the last entry of a person that can be undone."""
+        """Return the id of the last entry of a person that can be undone."""
         for entry, act in reversed(self._acts.items()):
             if act["by"] == by and act["do"] in ACTS and not act.get("undone"):
                 return entry
         return None
 
     def sentence_of(self, entry: str) -> int:
-        """The sentence of an entry."""
+        """Return the sentence of an entry."""
         return self._acts[entry]["sentence"]
 
     def apply(self, entry: Mapping[str, Any]) -> Change:

@@ -17,12 +17,12 @@ Values = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 def by_entropy(model: EmpiricalCRF, X: Sequence[list[str]]) -> np.ndarray:
-    """The entropy of all labellings of each sentence."""
+    """Compute the entropy of all labellings of each sentence."""
     return np.nan_to_num(model.entropy(X))
 
 
 def by_margin(model: EmpiricalCRF, X: Sequence[list[str]]) -> np.ndarray:
-    """One less the difference between the probabilities of the two best labellings."""
+    """Compute one less the difference between the probabilities of the two best labellings."""
     kept = model.predict_k_best(X, k=2)
     shares = [[*(p for _, p in paths), 0.0, 0.0] for paths in kept]
     return np.array([1.0 - (first - second) for first, second, *_ in shares])
@@ -36,7 +36,7 @@ MEASURES: dict[str, Callable[[EmpiricalCRF, Sequence[list[str]]], np.ndarray]] =
 
 
 def doubts(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray, measure: str) -> Values:
-    """The doubt of a model about the labels of sentences, some at a time.
+    """Yield the doubt of a model about the labels of sentences, some at a time.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def doubts(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray, measure: str)
 
 
 def suspicions(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray) -> Values:
-    """The expected number of wrong gold labels, by models that have not counted the sentence.
+    """Yield the expected number of wrong gold labels, by models that have not counted them.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def suspicions(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray) -> Values
 
 
 def _expected_errors(model: EmpiricalCRF, X: list, y: list) -> np.ndarray:
-    """The expected number of wrong labels of each sentence.
+    """Compute the expected number of wrong labels of each sentence.
 
     By Bayes' rule: a label is wrong with probability ``e`` before the sentence is seen, and then
     each of the K labels is as likely. With the probability p that the model gives to the label, ::

@@ -56,7 +56,7 @@ class Learner:
         self.model, self._n_counted = model, n_counted
 
     def _counted(self, annotation: Annotation | None, known: Annotation) -> list[Labelled]:
-        """What is counted for the sentence of ``known`` if an annotation stands, or none."""
+        """Return what is counted for the sentence of ``known`` if an annotation stands, or none."""
         if annotation is not None:
             return [(annotation.tokens, annotation.labels)]
         if self._gold is None:

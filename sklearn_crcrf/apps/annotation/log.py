@@ -145,7 +145,7 @@ class Log(AbstractContextManager["Log"]):
 
 
 def read_entries(data: bytes, name: str, notice: Callable[[str], None]) -> tuple[list[Entry], int]:
-    """The entries of a log.
+    """Read the entries of a log.
 
     A last line that is half-written, or of which only zeros came to the disk, was never
     acknowledged, and is left out.
@@ -254,7 +254,7 @@ def repair_log(path: str | os.PathLike) -> tuple[str | None, int, int]:
 
 
 def _repaired(data: bytes) -> list[bytes]:
-    """The sound lines of a log, linked again."""
+    """Link the sound lines of a log again."""
     annotations, lines = Annotations(), list[bytes]()
     ids: dict[str, str] = {}
     last = FIRST
@@ -272,7 +272,7 @@ def _repaired(data: bytes) -> list[bytes]:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not empty, with their numbers from 1 on."""
+    """Yield the lines that are not empty, with their numbers from 1 on."""
     for number, line in enumerate(data.removeprefix(UTF8_MARK).split(b"\n"), 1):
         if line.strip():
             yield number, line
@@ -305,13 +305,13 @@ def _is_sound(entry: Mapping[str, Any]) -> bool:
 
 
 def _checksum(entry: Mapping[str, Any]) -> str:
-    """The id of an entry, whatever the order of its keys."""
+    """Return the id of an entry, whatever the order of its keys."""
     content = {key: value for key, value in entry.items() if key != "id"}
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def _chained(entry: Mapping[str, Any], after: str) -> Entry:
-    """An entry with its id, after another one."""
+    """Make an entry with its id, after another one."""
     chained = {**entry, "after": after}
     return {**chained, "id": _checksum(chained)}
 
@@ -321,7 +321,7 @@ def _line(entry: Entry) -> bytes:
 
 
 def _sound(data: bytes) -> list[Entry]:
-    """The entries of all lines that are as they were written, once each, in their first order."""
+    """Find the entries of all sound lines, once each, in their first order."""
     found = {
         entry["id"]: entry
         for _, line in _lines(data.replace(b"\0", b""))

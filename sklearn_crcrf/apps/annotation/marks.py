@@ -43,7 +43,7 @@ class Marks(ABC):
 
     @abstractmethod
     def read(self, labels: Sequence[str]) -> list:
-        """The marks that labels stand for."""
+        """Return the marks that labels stand for."""
 
     @abstractmethod
     def blank(self, n_tokens: int) -> list:
@@ -51,7 +51,7 @@ class Marks(ABC):
 
     @abstractmethod
     def write(self, marks: Any, n_tokens: int) -> list[str]:
-        """The labels of all tokens.
+        """Return the labels of all tokens.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class TagMarks(Marks):
     kind = "tags"
 
     def read(self, labels: Sequence[str]) -> list:
-        """The labels themselves."""
+        """Return the labels themselves."""
         return list(labels)
 
     def blank(self, n_tokens: int) -> list:
@@ -81,7 +81,7 @@ class TagMarks(Marks):
         return self.names[:1] * n_tokens
 
     def write(self, marks: Any, n_tokens: int) -> list[str]:
-        """The tags of all tokens, checked."""
+        """Return the tags of all tokens, checked."""
         if not isinstance(marks, list) or len(marks) != n_tokens:
             raise ValueError(f"there must be {n_tokens} tags")
         for tag in marks:
@@ -115,7 +115,7 @@ class SegmentMarks(Marks):
         self.scheme = scheme
 
     def read(self, labels: Sequence[str]) -> list:
-        """The segments of labels."""
+        """Return the segments of labels."""
         found = to_segments([list(labels)], self.scheme)
         columns = found.start.tolist(), found.end.tolist(), found.type.tolist()
         return [*map(list, zip(*columns, strict=True))]
@@ -125,7 +125,7 @@ class SegmentMarks(Marks):
         return []
 
     def write(self, marks: Any, n_tokens: int) -> list[str]:
-        """The labels of segments, checked."""
+        """Return the labels of segments, checked."""
         if not isinstance(marks, list) or not all(_is_segment(mark, n_tokens) for mark in marks):
             raise ValueError(
                 "a segment is a list of its start, end and type, with "
@@ -140,7 +140,7 @@ class SegmentMarks(Marks):
 
 
 def best_marks(marks: Marks, paths: Iterable[tuple[Sequence[str], float]]) -> list[dict[str, Any]]:
-    """The marks that labellings stand for, the most probable first.
+    """Find the marks that labellings stand for, the most probable first.
 
     Labellings that break a scheme stand for the marks of another labelling; their probabilities are
     added.
@@ -163,7 +163,7 @@ def best_marks(marks: Marks, paths: Iterable[tuple[Sequence[str], float]]) -> li
 
 
 def marks_for(labels: Iterable[str]) -> Marks:
-    """How labels of a model or a text are marked.
+    """Choose how labels of a model or a text are marked.
 
     Parameters
     ----------

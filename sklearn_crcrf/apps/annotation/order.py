@@ -66,7 +66,7 @@ class Order:
         self._handed[sentence] = by, time.monotonic()
 
     def _front(self, by: str, now: float) -> list[int]:
-        """The first sentences that no other person has."""
+        """Find the first sentences that no other person has."""
         n_taken = len(self._handed)
         n = N_FRONT + n_taken
         waiting = np.flatnonzero(~self._done)
@@ -80,7 +80,7 @@ class Order:
         return holder == by or now - since > PATIENCE
 
     def _differing(self, sentence: int) -> float:
-        """The value of a sentence, less if it has the words of one of the last sentences."""
+        """Return the value of a sentence, less if it has the words of one of the last sentences."""
         words = set(self._sentences[sentence])
         both = ((words & other, words | other) for other in self._last)
         shared = max((len(same) / max(len(either), 1) for same, either in both), default=0.0)

@@ -48,7 +48,7 @@ class Pool(NamedTuple):
 
     @classmethod
     def of_lines(cls, lines: Sequence[str], characters: bool = False) -> "Pool":
-        """A sentence from each line that is not empty.
+        """Take a sentence from each line that is not empty.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Pool(NamedTuple):
         return cls(sentences, None, "" if characters else " ")
 
     def search(self, text: str, limit: int = 50, among: range | None = None) -> list[int]:
-        """The first sentences that have a text, whatever the case.
+        """Find the first sentences that have a text, whatever the case.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ def split_words(text: str) -> list[str]:
 
 
 def _characters(text: str) -> list[str]:
-    """All characters but space, each with the marks that combine with it."""
+    """Split off all characters but space, each with the marks that combine with it."""
     return _split(CHARACTERS, text)
 
 
@@ -110,7 +110,7 @@ def _split(pattern: re.Pattern[str], text: str) -> list[str]:
 
 @lru_cache(maxsize=2**14)
 def _shadow(character: str) -> str:
-    """The character itself, unless it cannot be seen, or not without its neighbour."""
+    """Return the character itself, unless it cannot be seen, or not without its neighbour."""
     category = unicodedata.category(character)
     if character == "\u200d":
         return JOINER

@@ -11,7 +11,7 @@ N_LABELLINGS, N_LIKELIEST = 5, 6
 
 
 def proposals(classifier: Any, X: Sequence, marks: Marks) -> list[dict[str, Any]]:
-    """The best labellings of sentences, and the likeliest labels of their tokens.
+    """Find the best labellings of sentences, and the likeliest labels of their tokens.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def proposals(classifier: Any, X: Sequence, marks: Marks) -> list[dict[str, Any]
 
 
 def _likeliest(classes: np.ndarray, probability: np.ndarray) -> list[list[tuple[Any, float]]]:
-    """The likeliest labels of each token, with their probabilities."""
+    """Find the likeliest labels of each token, with their probabilities."""
     first = np.argsort(-probability, axis=1, kind="stable")[:, :N_LIKELIEST]
     shares = np.take_along_axis(probability, first, axis=1).astype(float).round(4).tolist()
     labels = classes[first].tolist()

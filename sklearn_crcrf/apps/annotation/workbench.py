@@ -129,7 +129,7 @@ class Workbench(AbstractContextManager["Workbench"]):
         self._worker.settle()
 
     def state(self) -> dict[str, Any]:
-        """What can be marked, and how far the work is."""
+        """Say what can be marked, and how far the work is."""
         with self._lock:
             return {
                 "kind": self.marks.kind,
@@ -216,7 +216,7 @@ class Workbench(AbstractContextManager["Workbench"]):
             self._write({"do": "label", "name": name, "by": by})
 
     def search(self, text: str, among: range | None = None) -> list[dict[str, Any]]:
-        """The first sentences, of all or among some, that have a text."""
+        """Find the first sentences, of all or among some, that have a text."""
         found = self.pool.search(text, among=among)
         return [
             {
@@ -228,7 +228,7 @@ class Workbench(AbstractContextManager["Workbench"]):
         ]
 
     def view(self, sentence: int) -> dict[str, Any]:
-        """A sentence with all that is known of it.
+        """Return a sentence with all that is known of it.
 
         Returns
         -------
@@ -295,6 +295,6 @@ class Workbench(AbstractContextManager["Workbench"]):
 
 
 def _thinned(curve: Sequence[float], n: int = 200) -> list[float]:
-    """At most about n points of a curve, with its last one."""
+    """Return at most about n points of a curve, with its last one."""
     step = max(1, len(curve) // n)
     return [round(value, 4) for value in curve[::-1][::step][::-1]]

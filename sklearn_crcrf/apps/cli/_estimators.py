@@ -20,7 +20,7 @@ NAMES = ("--estimator", "--set", "--template", "--syntax")
 
 
 def _estimators() -> dict[str, Callable[..., BaseEstimator]]:
-    """All classifiers that take words and no other estimators, and presets of them."""
+    """Find all classifiers that take words and no other estimators, and presets of them."""
     found: dict[str, Callable[..., BaseEstimator]] = {}
     for name in sklearn_crcrf.__all__:
         estimator = getattr(sklearn_crcrf, name)
@@ -64,12 +64,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def given_options(options: argparse.Namespace) -> list[str]:
-    """Names of the options that were given."""
+    """Return the names of the options that were given."""
     return [name for name in NAMES if getattr(options, name[2:]) is not None]
 
 
 def make_estimator(options: argparse.Namespace) -> BaseEstimator:
-    """The estimator that the options describe.
+    """Make the estimator that the options describe.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def add_files(parser: argparse.ArgumentParser, help: str) -> None:
 
 
 def files_of(paths: list[str]) -> list[str]:
-    """The files, with the files of each folder in its place, by name, but for hidden ones.
+    """List the files, with the files of each folder in its place, by name, but for hidden ones.
 
     A warning names what is in a folder and is not read, such as other folders.
 
@@ -68,7 +68,7 @@ def files_of(paths: list[str]) -> list[str]:
 
 
 def outputs_of(files: list[str], folder: str) -> list[str]:
-    """The file in a folder, which is created, for the output of each of several files.
+    """Name a file for the output of each of several files, in a folder that is created.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def outputs_of(files: list[str], folder: str) -> list[str]:
 
 
 def first_text(files: list[str], options: argparse.Namespace) -> Text:
-    """The first piece of text with a token; what separates columns, its whole file tells."""
+    """Read the first piece of text with a token; its whole file tells what separates columns."""
     for file in files:
         for text in texts_of(file, options, lambda source: read_text(source, options.columns)):
             if text.X:
@@ -98,7 +98,7 @@ def first_text(files: list[str], options: argparse.Namespace) -> Text:
 def texts_of(
     file: str, options: argparse.Namespace, read: Callable[[Source], Text]
 ) -> Iterator[Text]:
-    """A file in pieces, all with the separator of columns of the first piece.
+    """Read a file in pieces, all with the separator of columns of the first piece.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def listen(app: Any, options: argparse.Namespace, needs_token: bool = False) -> 
 
 
 def _token(path: str | None) -> str | None:
-    """The token of the file or the environment; None if there is neither."""
+    """Read the token of the file or the environment; None if there is neither."""
     if path is None:
         return os.environ.get(VARIABLE)
     if os.name == "posix" and os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH):

@@ -73,7 +73,7 @@ def add_options(parser: ArgumentParser) -> None:
 def progress_of(
     options: Namespace, name: str, total: int | None, unit: str
 ) -> Iterator[ProgressLine]:
-    """The progress line that the options ask for."""
+    """Open the progress line that the options ask for."""
     progress = ProgressLine()
     if options.verbose:
         progress = PlainProgress(name, total, unit, 0.0)

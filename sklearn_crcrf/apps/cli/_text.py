@@ -52,7 +52,7 @@ class Source(NamedTuple):
     is_given: bool
 
     def rows(self, sep: str | None = None) -> Rows:
-        """The rows of tokens; with another separator than is given."""
+        """Find the rows of tokens; with another separator than is given."""
         reading = self.reading if sep is None else self.reading._replace(sep=sep)
         return reading.rows(self.lines)
 
@@ -82,7 +82,7 @@ class Text(NamedTuple):
     separator: str | None = None
 
     def place(self, sequence: int, position: int) -> str:
-        """Where a token is, in words."""
+        """Say where a token is, in words."""
         if self.rows is None:
             return f"sequence {sequence}, position {position}"
         return f"line {self.rows.number(self.rows.bounds[sequence] + position)}"
@@ -116,7 +116,7 @@ def _encoding(name: str) -> str:
 
 
 def whole(text: str, least: int = 0) -> int:
-    """A number such as 0 or 3, among the arguments."""
+    """Read a number such as 0 or 3 from an argument."""
     if not text.isdecimal() or int(text) < least:
         kind = f"of at least {least}" if least else "such as 3"
         raise argparse.ArgumentTypeError(f"must be a number {kind}, got {text!r}")
@@ -190,7 +190,7 @@ def _separator(text: str) -> str:
 
 
 def reading_of(options: argparse.Namespace) -> Reading:
-    """How the options say that files are read."""
+    """Return how the options say that files are read."""
     comment = getattr(options, "comment", None)
     prefixes = None if comment is None else tuple(filter(None, comment))
     return Reading(getattr(options, "sep", None), prefixes, conventions=prefixes != ())
@@ -212,7 +212,7 @@ def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> tuple[str, 
 
 
 def read_lines(path: str, options: argparse.Namespace) -> tuple[str, list[str]]:
-    """The name of a file of text, for messages, and its lines; see :func:`read_content`."""
+    """Read a file of text: its name for messages, and its lines; see :func:`read_content`."""
     encoding = getattr(options, "encoding", UTF8)
     with _opened(path) as (name, file), naming(name):
         text = read_any_text(file, encoding, options.max_bytes)
@@ -281,7 +281,7 @@ def check_labelled(text: Text, name: str) -> None:
 
 
 def text_of(source: Source, rows: Rows, columns: Columns | None) -> Text:
-    """The tokens and labels in rows; parameters and errors as of :func:`read_text`."""
+    """Read the tokens and labels in rows; parameters and errors as of :func:`read_text`."""
     names = columns_of(source, rows) if columns is None else list(columns)
     try:
         X, y = rows.sequences(checked_columns(names, rows.width))
@@ -300,7 +300,7 @@ def text_of(source: Source, rows: Rows, columns: Columns | None) -> Text:
 
 
 def columns_of(source: Source, rows: Rows) -> list[str | None]:
-    """The columns of a file that nobody has named."""
+    """Name the columns of a file that nobody has named."""
     if not is_conllu(rows):
         if rows.width > MOST_COLUMNS:
             raise ValueError(
@@ -317,18 +317,18 @@ def columns_of(source: Source, rows: Rows) -> list[str | None]:
 
 
 def listed(columns: Columns, joined: str = ", ") -> str:
-    """The names of columns, as --columns takes them."""
+    """Return the names of columns, as --columns takes them."""
     return joined.join(name or "_" for name in columns)
 
 
 def first_of(names: Sequence[str], most: int = 5) -> str:
-    """The first of some names, for messages."""
+    """Return the first of some names, for messages."""
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[str, IO[bytes]]]:
-    """The name of a file for messages, and the file, or standard input."""
+    """Open a file, or standard input; the name of either, for messages, comes first."""
     if path != STANDARD:
         with open(path, "rb") as file:
             yield path, file
@@ -388,7 +388,7 @@ def check_output(path: str) -> None:
 
 @contextmanager
 def open_output(path: str, encoding: str = UTF8) -> Iterator[IO[str]]:
-    """A stream to write text to; a file is created or replaced only once all is written.
+    """Open a stream to write text to; a file is created or replaced only once all is written.
 
     An existing path that is not a file, such as a device or a pipe, is written to directly.
     """

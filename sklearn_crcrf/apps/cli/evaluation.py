@@ -186,7 +186,7 @@ def _tell(
 
 
 def _numbers(values: dict[str, Any]) -> dict[str, float | None]:
-    """Numbers for JSON, which has no NaN."""
+    """Return numbers for JSON, which has no NaN."""
     return {name: None if np.isnan(v) else float(v) for name, v in values.items()}
 
 
@@ -201,7 +201,7 @@ def print_accuracy(result: Evaluation) -> None:
 
 
 def size(X: list) -> str:
-    """Numbers of sequences and tokens."""
+    """Write the numbers of sequences and tokens."""
     return f"{len(X):7,} sequences, {sum(map(len, X)):9,} tokens"
 
 

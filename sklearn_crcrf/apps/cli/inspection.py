@@ -70,7 +70,7 @@ def _transitions(classifier: Any) -> np.ndarray | None:
 
 
 def _top_edges(classifier: Any, places: list[int], n: int) -> list[tuple[str, str, str, float]]:
-    """The largest and smallest weights of attributes on which transitions between labels depend.
+    """Find the largest and smallest weights of attributes on which transitions depend.
 
     Returns
     -------

@@ -196,7 +196,7 @@ class Labeller:
         return text
 
     def _fitting_rows(self, source: Source, layouts: list[Columns]) -> Rows:
-        """The rows of a text, separated as in training if that makes columns of training.
+        """Return the rows of a text, separated as in training if that makes columns of training.
 
         Words with spaces in a file without tabs are words, unless all are followed by a label.
         """
@@ -230,7 +230,7 @@ class Labeller:
             progress.advance(stop - start)
 
     def _tag_each(self, text: Text, chunk: slice, name: str) -> Iterator[dict[str, Any]]:
-        """The output of a tagger for each of some sequences."""
+        """Yield the output of a tagger for each of some sequences."""
         tagger: Any = self._tagger
         for number, tokens in enumerate(text.X[chunk], chunk.start):
             try:
@@ -243,7 +243,7 @@ class Labeller:
             yield tagged
 
     def _tag(self, text: Text, chunk: slice, name: str) -> Iterator[dict[str, Any]]:
-        """The output of an estimator for each of some sequences."""
+        """Yield the output of an estimator for each of some sequences."""
         from ...base.unwrap import unwrap
 
         X = text.X[chunk]
@@ -272,19 +272,19 @@ class Labeller:
 
 
 def labels_of(estimator: Any) -> list:
-    """The labels that an estimator knows."""
+    """Return the labels that an estimator knows."""
     from ...base.unwrap import unwrap
 
     return unwrap(estimator)[0].classes_.tolist()
 
 
 def named(labels: Sequence[Any]) -> str:
-    """The first of some labels, for messages."""
+    """Return the first of some labels, for messages."""
     return first_of([*map(repr, labels)], MOST)
 
 
 def _layout(rows: Rows, layouts: list[Columns]) -> Columns:
-    """The first layout with the number of columns of the rows, or just the first."""
+    """Return the first layout with the number of columns of the rows, or just the first."""
     return next((names for names in layouts if len(names) == rows.width), layouts[0])
 
 

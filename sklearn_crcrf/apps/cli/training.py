@@ -160,7 +160,7 @@ class Interrupts:
 
 @contextmanager
 def noting_interrupts() -> Iterator[Interrupts]:
-    """Within this context, record whether Ctrl-C was pressed."""
+    """Record whether Ctrl-C was pressed, within this context."""
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts

@@ -17,7 +17,7 @@ N_THREADS = 4
 
 
 def annotation_app(bench: Workbench) -> Starlette:
-    """An ASGI application with the page for annotation.
+    """Make an ASGI application with the page for annotation.
 
     Put a :class:`Guard` around it, as :func:`serve` does, unless you have one of your own.
 

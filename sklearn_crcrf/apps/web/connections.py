@@ -104,7 +104,7 @@ def _cut(connections: Iterable[Connection]) -> None:
 
 
 def _max_connections() -> int:
-    """The most connections, which leave some file descriptors free."""
+    """Return the most connections, which leave some file descriptors free."""
     if sys.platform == "win32":
         return MAX_CONNECTIONS
     import resource

@@ -209,7 +209,7 @@ class Guard:
 
 
 def _public(url: str | None) -> tuple[set[str], str, str]:
-    """The values of Host, the origin and the path, without the last slash, of an address."""
+    """Return the values of Host, the origin and the path, without the last slash, of an address."""
     if url is None:
         return set(), "", ""
     found = PUBLIC.fullmatch(url)

@@ -32,7 +32,7 @@ class TooMuch(BadRequest):
 def post_steps(
     path: str, steps: Callable[[Content, Reserve], Generator[str, None, None]], work: Work
 ) -> Route:
-    """A route whose answer is made in steps from the JSON object that is posted.
+    """Make a route whose answer is made in steps from the JSON object that is posted.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def post_steps(
 
 
 def post(path: str, answer: Callable[[Content], Any], work: Work) -> Route:
-    """A route whose answer is a function of the JSON object that is posted."""
+    """Make a route whose answer is a function of the JSON object that is posted."""
 
     def steps(content: Content, reserve: Reserve) -> Generator[str, None, None]:
         reserve(COST)
@@ -61,7 +61,7 @@ def post(path: str, answer: Callable[[Content], Any], work: Work) -> Route:
 
 
 def get(path: str, answer: Callable[[], Any], work: Work) -> Route:
-    """A route whose answer to GET is the JSON object that a function returns."""
+    """Make a route whose answer to GET is the JSON object that a function returns."""
 
     def steps(body: bytes, reserve: Reserve) -> Generator[str, None, None]:
         reserve(COST)
@@ -71,12 +71,12 @@ def get(path: str, answer: Callable[[], Any], work: Work) -> Route:
 
 
 def constant(path: str, value: Any) -> Route:
-    """A route whose answer to GET is always the same, and never waits for work."""
+    """Make a route whose answer to GET is always the same, and never waits for work."""
     return Route(path, _response(dumps(value)), methods=["GET"])
 
 
 def _route(path: str, method: str, steps: Callable, work: Work) -> Route:
-    """A route whose answer is made in steps from the bytes that come with the request."""
+    """Make a route whose answer is made in steps from the bytes that come with the request."""
 
     async def endpoint(request: Request) -> Response:
         body = await request.body()
@@ -101,7 +101,7 @@ def _route(path: str, method: str, steps: Callable, work: Work) -> Route:
 
 
 def dumps(value: Any) -> str:
-    """The text of a JSON value."""
+    """Return the text of a JSON value."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -118,7 +118,7 @@ def _json_of(body: bytes) -> Content:
 
 
 def get_text(content: Mapping[str, Any], name: str, longest: int) -> str:
-    """A string in a JSON object.
+    """Return a string in a JSON object.
 
     Raises
     ------

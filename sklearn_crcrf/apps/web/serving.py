@@ -187,7 +187,7 @@ def _bound(name: str, port: int) -> socket.socket:
 
 
 def _own_names(host: str) -> set[str]:
-    """The names and addresses by which this computer is called."""
+    """Return the names and addresses by which this computer is called."""
     name = socket.gethostname()
     found = {host, name, socket.getfqdn()}
     with suppress(OSError):

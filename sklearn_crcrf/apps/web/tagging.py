@@ -26,7 +26,7 @@ Steps = Generator[str, None, None]
 
 
 def tagging_app(estimator: Any) -> Starlette:
-    """An ASGI application that labels text with a fitted estimator.
+    """Make an ASGI application that labels text with a fitted estimator.
 
     ``POST /tag`` labels sentences; ``POST /explain`` says why; ``GET /health`` and
     ``GET /openapi.json`` describe it; ``GET /`` is a page for people. Put a :class:`Guard` around
@@ -108,7 +108,7 @@ def tagging_app(estimator: Any) -> Starlette:
 
 
 def _labeller(estimator: Any) -> Callable[[Sequence[list[str]]], list[list]]:
-    """Labels of sentences: by a tagger, where there is one."""
+    """Label sentences by a tagger, where there is one."""
     try:
         tagger = estimator.tagger()
     except (AttributeError, ValueError):
@@ -117,7 +117,7 @@ def _labeller(estimator: Any) -> Callable[[Sequence[list[str]]], list[list]]:
 
 
 def _sentences(content: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The sentences of a request: of its text, or as they are given."""
+    """Read the sentences of a request: of its text, or as they are given."""
     given = [name for name in ("text", "tokens", "sentences") if name in content]
     if len(given) != 1:
         raise BadRequest("the content must have one of 'text', 'tokens' and 'sentences'")
@@ -151,7 +151,7 @@ def _labels(content: dict[str, Any], name: str) -> list[str] | None:
 
 
 def _costs(sentences: Sequence[Sequence[str]], per_token: float) -> list[float]:
-    """The cost of each sentence.
+    """Compute the cost of each sentence.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def _add_details(estimator: Any, found: list[dict[str, Any]], marks: Any) -> Non
 
 
 def _contributions(explanation: Any) -> list[list[dict[str, Any]]]:
-    """The largest contributions to the score of each token."""
+    """Find the largest contributions to the score of each token."""
     entries = explanation.contributions
     order = np.lexsort((-np.abs(entries.value), entries.position))
     first = np.searchsorted(entries.position[order], np.arange(len(explanation.tokens) + 1))

@@ -117,7 +117,7 @@ class Work:
 
     @contextmanager
     def _reserving(self) -> Iterator[Reserve]:
-        """A function that reserves costs until the end."""
+        """Yield a function that reserves costs until the end."""
         own, is_over = 0.0, False
 
         def reserve(cost: float) -> None:

@@ -16,7 +16,7 @@ FIRST, STEP = 210.0, 137.508
 
 
 def find_scheme(scheme: str | None, labels: Iterable[Any]) -> str | None:
-    """The scheme by which labels mark segments: as given, or for "auto" one that all labels fit.
+    """Find the scheme of labels: as given, or for "auto" one that all labels fit.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def find_scheme(scheme: str | None, labels: Iterable[Any]) -> str | None:
 
 
 def runs_of_segments(labels: Sequence[Any], scheme: str) -> list[tuple[int, int, str | None]]:
-    """A sequence split into segments and single tokens between: start, end, and type or None."""
+    """Split a sequence into segments and single tokens: start, end, and type or None."""
     flat = SequenceArray.from_sequences([list(labels)])
     found = find_segments(flat, scheme, "conlleval", "labels")
     runs: list[tuple[int, int, str | None]] = []
@@ -48,7 +48,7 @@ def runs_of_segments(labels: Sequence[Any], scheme: str) -> list[tuple[int, int,
 
 
 def kind_of_label(label: Any, scheme: str | None) -> Any:
-    """The key to the colour of a label: its segment type, or itself; None outside of segments."""
+    """Return the key to the colour of a label: its type or itself; None outside of segments."""
     if scheme is None:
         return label
     role, kind = SCHEMES[scheme].split(label) or ("O", "")
@@ -76,7 +76,7 @@ def places_of_labels(
 
 
 def colours(kinds: Iterable[Any]) -> dict[Any, str]:
-    """A style for each different kind, in their order."""
+    """Make a style for each different kind, in their order."""
     different = [kind for kind in dict.fromkeys(kinds) if kind is not None]
     hues = np.round(FIRST + STEP * np.arange(len(different))).astype(int) % 360
     return {kind: f"--h:{hue}" for kind, hue in zip(different, hues.tolist(), strict=True)}

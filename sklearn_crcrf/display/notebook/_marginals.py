@@ -57,14 +57,14 @@ class TaggedTokens(NotebookDisplay):
         return [self._main(), element("p", hint, class_="quiet hint")]
 
     def _shares(self, t: int) -> dict[Any, float]:
-        """The probabilities of all labels of token t."""
+        """Return the probabilities of all labels of token t."""
         return dict(zip(self.classes or [], self.marginals[t].tolist(), strict=True))
 
     def _probability(self, t: int) -> float:
-        """The probability of the label of token t; 1 without marginals, 0 for an unknown label."""
+        """Return the probability of the label of token t; 1 without marginals."""
         return 1.0 if self.marginals is None else self._shares(t).get(self.labels[t], 0.0)
 
     def _likeliest(self, t: int) -> list[tuple[Any, float]]:
-        """The likeliest labels of token t, with their probabilities."""
+        """Find the likeliest labels of token t, with their probabilities."""
         shares = sorted(self._shares(t).items(), key=lambda item: -item[1])
         return [(label, p) for label, p in shares[:MOST_LABELS] if p >= LEAST]

@@ -27,7 +27,7 @@ class Markup(str):
 
 
 def element(tag: str, *children: Any, **attributes: Any) -> Markup:
-    """An HTML element.
+    """Make an HTML element.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class NotebookDisplay(ABC):
 
 
 def drawing(width: float, height: float, said: str, *children: Markup) -> Markup:
-    """An SVG of this size in pixels; ``said`` is what screen readers say."""
+    """Make an SVG of this size in pixels; ``said`` is what screen readers say."""
     return element(
         "svg",
         *children,
@@ -90,12 +90,12 @@ def drawing(width: float, height: float, said: str, *children: Markup) -> Markup
 
 
 def line(class_: str, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
-    """A line."""
+    """Draw a line."""
     return element("line", class_=class_, x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
 
 
 def text(x: float, y: float, text: Any, letters: int, anchor: str, **attributes: Any) -> Markup:
-    """A text, cut if it is long; pointing at it then shows the whole text."""
+    """Draw a text, cut if it is long; pointing at it then shows the whole text."""
     text = str(text)
     short = text if len(text) <= letters else f"{text[: letters - 1]}…"
     title = [] if short == text else [element("title", text)]

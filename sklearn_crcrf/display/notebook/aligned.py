@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 def aligned(
     rows: Sequence[Sequence[str]], heads: Sequence[str] = (), width: int = 80
 ) -> Iterator[str]:
-    """Rows with aligned columns, wrapped at a width.
+    """Yield rows with aligned columns, wrapped at a width.
 
     Parameters
     ----------

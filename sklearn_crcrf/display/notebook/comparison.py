@@ -122,7 +122,7 @@ class LabelComparison(NotebookDisplay):
         return f"{n_known - n_wrong} of {n_known} labels are right"
 
     def _wrong_segments(self) -> list[str]:
-        """A line for each wrong segment."""
+        """Return a line for each wrong segment."""
         if self.scheme is None:
             return []
         match = match_segments(self._pair, self.scheme, "conlleval")

@@ -45,7 +45,7 @@ def _explain_weights(
     feature_filter: Any = None,
     **others: Any,
 ) -> Any:
-    """The explanation of all weights, as eli5 has it for sklearn-crfsuite."""
+    """Make the explanation of all weights, as eli5 has it for sklearn-crfsuite."""
     from eli5._feature_names import FeatureNames
     from eli5._feature_weights import get_top_features
     from eli5.base import Explanation, TargetExplanation, TransitionFeatureWeights
@@ -85,7 +85,7 @@ def _explain_weights(
 def _coefficients(
     weights: dict[tuple[Any, Any], float], classes: list, rows: list | None = None
 ) -> tuple[np.ndarray, sp.csr_array]:
-    """The first parts of the pairs, and their weights, with a column for each label."""
+    """Return the first parts of the pairs, and their weights, with a column for each label."""
     names = list(dict.fromkeys(name for name, _ in weights)) if rows is None else rows
     row, column = ({x: i for i, x in enumerate(of)} for of in (names, classes))
     places = [row[name] for name, _ in weights], [column[label] for _, label in weights]
@@ -95,6 +95,6 @@ def _coefficients(
 
 
 def _by_type(label: Any) -> tuple[str, str]:
-    """Labels of segments of one type together, after the others."""
+    """Put labels of segments of one type together, after the others."""
     letter, dash, kind = str(label).partition("-")
     return (kind, letter) if dash else ("", letter)

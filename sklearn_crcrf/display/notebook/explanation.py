@@ -144,7 +144,7 @@ class Explanation(NotebookDisplay):
         self.token_scores = contributions.by_token(len(tokens))
 
     def to_frame(self) -> Any:
-        """All contributions as a pandas DataFrame, for each token the largest first.
+        """Return all contributions as a pandas DataFrame, for each token the largest first.
 
         Returns
         -------
@@ -231,14 +231,14 @@ def _named(entries: Contributions, estimator: Any, classifier: Any) -> Contribut
 def _label_ids(
     labels: Sequence[Any], name: str, classifier: BaseSequenceClassifier, n_tokens: int
 ) -> np.ndarray:
-    """Ids of the labels of one sequence."""
+    """Return the ids of the labels of one sequence."""
     if len(labels) != n_tokens:
         raise ValueError(f"there are {n_tokens} tokens, but {len(labels)} {name}")
     return places_of_labels(classifier.classes_, labels, name)
 
 
 def _log_probability(score: np.ndarray, log_z: np.ndarray) -> float:
-    """Of one labelling, of which rounding must not make more than certainty."""
+    """Return that of one labelling, of which rounding must not make more than certainty."""
     if np.isneginf(log_z[0]):  # no labels are possible at all
         return -np.inf
     return float(min(score[0] - log_z[0], 0.0))

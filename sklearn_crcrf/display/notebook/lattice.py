@@ -70,7 +70,7 @@ class Lattice(NotebookDisplay):
     def from_estimator(
         cls, estimator: Any, sequence: Any, k: int = 3, *, tokens: Sequence[str] | None = None
     ) -> "Lattice":
-        """The lattice of a fitted estimator.
+        """Make the lattice of a fitted estimator.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Lattice(NotebookDisplay):
         ]
 
     def _shown(self) -> list[int]:
-        """The labels that have a row."""
+        """Return the labels that have a row."""
         on_paths = {label for labels, _ in self.paths for label in labels}
         largest = self.marginals.max(axis=0, initial=0.0)
         likely = [j for j in np.argsort(-largest, kind="stable") if largest[j] >= LEAST]
@@ -159,7 +159,7 @@ class Lattice(NotebookDisplay):
         return drawing(width, height, "lattice of labels", *parts)
 
     def _path(self, rank: int, x: np.ndarray, y: dict[Any, float], column: float) -> Markup:
-        """The line of a path, a little apart from the others."""
+        """Draw the line of a path, a little apart from the others."""
         labels, _ = self.paths[rank]
         shift = GAP * (rank - (len(self.paths) - 1) / 2)
         half = column / 6  # so that even a path of one token is a line

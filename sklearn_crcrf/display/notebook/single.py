@@ -56,7 +56,7 @@ def single(estimator: Any, sequence: Any, tokens: Sequence[str] | None = None) -
 
 
 def token_texts(X: SequenceArray, words: str | None = None) -> list[str]:
-    """Texts of the tokens of X: the first string of each token, or its number.
+    """Return the texts of the tokens of X: the first string of each token, or its number.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class TaggedSequence(TaggedTokens):
     def from_estimator(
         cls, estimator: Any, sequence: Any, *, tokens: Any = None, scheme: str | None = "auto"
     ) -> "TaggedSequence":
-        """The labels that a fitted estimator predicts, with their marginals.
+        """Show the labels that a fitted estimator predicts, with their marginals.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class TaggedSequence(TaggedTokens):
         return pieces
 
     def _token(self, t: int) -> Markup:
-        """A token, and the tip that is shown when it is pointed at."""
+        """Make a token, and the tip that is shown when it is pointed at."""
         text = element("bdi", self.tokens[t])
         if self.marginals is None:
             return element("span", text, class_="token")

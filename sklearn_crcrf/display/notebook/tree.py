@@ -66,7 +66,7 @@ class TaggedTree(TaggedTokens):
 
     @classmethod
     def from_estimator(cls, estimator: Any, tree: Any, *, tokens: Any = None) -> "TaggedTree":
-        """The labels that a fitted estimator predicts, with their marginals.
+        """Show the labels that a fitted estimator predicts, with their marginals.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class TaggedTree(TaggedTokens):
         return words if self.marginals is None else f"{words} {self._probability(t):.2f}"
 
     def _walk(self) -> Iterator[tuple[int, str]]:
-        """The tokens, each before its children, and the branches that stand before it as text."""
+        """Yield the tokens, each before its children, and the branches before it as text."""
         children: list[list[int]] = [[] for _ in range(len(self.tokens) + 1)]
         for t, parent in enumerate(self.parents):
             children[parent].append(t)  # at the end, the roots
@@ -143,7 +143,7 @@ class TaggedTree(TaggedTokens):
         return element("div", drawing(*size, "tree of labels", *links, *boxes), class_="scroll")
 
     def _box(self, t: int, middle: float, top: float, width: float, style: str | None) -> Markup:
-        """The box of a token, with the title that is shown when it is pointed at."""
+        """Draw the box of a token, with the title that is shown when it is pointed at."""
         left, letters, share = middle - width / 2, int(width / LETTER), self._probability(t)
         said, bars = [self.tokens[t]], []
         if self.marginals is not None:

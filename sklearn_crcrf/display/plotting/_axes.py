@@ -9,7 +9,7 @@ from ...utils.replaced_parts import check_fitted
 
 
 def classifier_with(estimator: Any, *attributes: str) -> Any:
-    """The fitted classifier inside an estimator, which must have the attributes to draw.
+    """Return the fitted classifier inside an estimator, which must have the attributes to draw.
 
     Raises
     ------
@@ -50,14 +50,14 @@ def new_axes(display: Any, ax: Any, figsize: tuple[float, float]) -> Any:
 
 
 def grid_in(ax: Any, n_rows: int, n_columns: int, **options: Any) -> np.ndarray:
-    """A grid of axes in place of ``ax``, which becomes invisible; options are for the grid."""
+    """Make a grid of axes in place of ``ax``, which becomes invisible; options are for the grid."""
     ax.set_axis_off()
     grid = ax.get_subplotspec().subgridspec(n_rows, n_columns, **options)
     return grid.subplots(squeeze=False)
 
 
 def plain(text: Any, most: int | None = None) -> str:
-    """Text with escaped dollar signs, cut to at most ``most`` characters.
+    """Return text with escaped dollar signs, cut to at most ``most`` characters.
 
     Lone surrogates, which fonts refuse, are written as numbers.
     """

@@ -155,6 +155,6 @@ def extremes(weights: np.ndarray, n: int) -> list[int]:
 
 
 def _limits(values: list[float], largest: float) -> tuple[float, float]:
-    """Limits of a panel: one scale for all labels, without a side that has no values."""
+    """Choose the limits of a panel: one scale for all, without a side that has no values."""
     edge = 1.05 * (largest or 1.0)
     return (-edge if min(values, default=0.0) < 0 else 0.0), edge

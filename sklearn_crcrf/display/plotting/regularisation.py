@@ -155,7 +155,7 @@ class RegularisationDisplay:
 
 
 def _numbers(params: list[dict[str, Any]], name: str) -> np.ndarray:
-    """The values of a parameter in all runs of a search."""
+    """Return the values of a parameter in all runs of a search."""
     full = [key for key in params[0] if key == name or key.endswith(f"__{name}")]
     if len(full) != 1:
         raise ValueError(f"the search has {len(full)} parameters {name!r}: {list(params[0])}")
@@ -166,7 +166,7 @@ def _numbers(params: list[dict[str, Any]], name: str) -> np.ndarray:
 
 
 def _places(values: np.ndarray, xscale: str) -> np.ndarray:
-    """Where values are drawn, including infinity and, on a logarithmic scale, 0."""
+    """Choose where values are drawn, with infinity and, on a logarithmic scale, 0."""
     inside = np.isfinite(values) & ((values > 0) | (xscale != "log"))
     if inside.all() or not inside.any():
         return values

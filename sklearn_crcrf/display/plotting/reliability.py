@@ -169,7 +169,7 @@ class ReliabilityDisplay:
 
 
 def _bins(probability: np.ndarray, n_bins: int, strategy: str) -> np.ndarray:
-    """The bin of each probability."""
+    """Find the bin of each probability."""
     if strategy == "uniform":
         edges = np.linspace(0.0, 1.0, n_bins + 1)
     elif strategy == "quantile":

@@ -153,7 +153,7 @@ _IMPOSSIBLE = {"facecolor": "none", "edgecolor": "gray", "hatch": "////", "linew
 
 
 def _gains(classifier: Any, attribute: str) -> np.ndarray:
-    """What an attribute adds to the scores of transitions."""
+    """Return what an attribute adds to the scores of transitions."""
     names: list[str] = list(getattr(classifier, "edge_attribute_names_", ()))
     if attribute not in names:
         raise ValueError(f"attribute: {attribute!r} is not among the edge attributes {names[:5]}")

@@ -10,7 +10,7 @@ from ...utils.unpacking import read_text, read_unpacked
 def read_lines(
     path_or_file: str | os.PathLike | IO, max_bytes: int | None, binary: bytes, hint: str
 ) -> list[str]:
-    """The lines of a text in UTF-8.
+    """Read the lines of a text in UTF-8.
 
     Raises
     ------

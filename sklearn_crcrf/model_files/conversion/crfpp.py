@@ -96,7 +96,7 @@ def read_crfpp_model(
 
 
 def _blocks(lines: list[str]) -> dict[str, list[str]]:
-    """The blocks of lines between blank lines, by name."""
+    """Find the blocks of lines between blank lines, by name."""
     grouped = groupby(lines, key=lambda line: bool(line.strip(" \t")))
     found = [list(block) for is_filled, block in grouped if is_filled]
     if len(found) != len(BLOCKS):
@@ -123,7 +123,7 @@ def _weights(blocks: dict[str, list[str]]) -> np.ndarray:
 
 
 def _attributes(lines: list[str]) -> dict[str, int]:
-    """The start of the weights of each attribute."""
+    """Read where the weights of each attribute start."""
     starts: dict[str, int] = {}
     for line in lines:
         start, _, attribute = line.partition(" ")
@@ -157,7 +157,7 @@ class _Makers:
         self.lengths = sorted({len(start) for start in self.by_start})
 
     def names_of(self, attribute: str) -> tuple[list[str], int]:
-        """The names of an attribute here, and how often it is made by a line without ``%x``."""
+        """Find the names of an attribute here, and how often a line without ``%x`` makes it."""
         names, n_times = set(), 0
         for length in self.lengths:
             start, rest = attribute[:length], attribute[length:]

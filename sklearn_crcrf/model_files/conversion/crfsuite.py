@@ -209,7 +209,7 @@ def _estimator(model: CRFsuiteModel, separator: str | None, max_bytes: int | Non
 
 
 def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
-    """The numbered lines of each section."""
+    """Find the numbered lines of each section."""
     sections: dict[str, list[tuple[int, str]]] = {}
     name = None
     for number, line in enumerate(lines, start=1):
@@ -234,7 +234,7 @@ def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
 
 
 def _names(lines: list[tuple[int, str]]) -> list[str]:
-    """The names in a section whose lines are numbered from 0."""
+    """Read the names in a section whose lines are numbered from 0."""
     names: list[str] = []
     for number, line in lines:
         index, colon, name = line.partition(": ")
@@ -247,7 +247,7 @@ def _names(lines: list[tuple[int, str]]) -> list[str]:
 
 
 def _separator_of(names: list[str], given: str | None) -> str:
-    """The separator of keys and values; keys may contain colons, as in ``-1:word=dog``."""
+    """Find the separator of keys and values; keys may contain colons, as in ``-1:word=dog``."""
     if given not in (None, ":", "="):
         raise ValueError(f"separator must be ':', '=' or None, got {given!r}")
     if given is not None:
@@ -268,7 +268,7 @@ def _separator_of(names: list[str], given: str | None) -> str:
 def _weights(
     lines: list[tuple[int, str]], first: dict[str, int], second: dict[str, int]
 ) -> sp.coo_array:
-    """The weights of pairs, from lines such as ``(0) word:the --> D: 2.000000``."""
+    """Read the weights of pairs, from lines such as ``(0) word:the --> D: 2.000000``."""
     rows, columns, weights = [], [], []
     for number, line in lines:
         try:
