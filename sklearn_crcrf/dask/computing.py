@@ -61,7 +61,7 @@ class ComputationError(RuntimeError):
 
 
 def current_client(client: Any) -> Any:
-    """The given client, or the default client of this process, or None.
+    """Return the given client, or the default client of this process, or None.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def current_client(client: Any) -> Any:
 
 
 def task(function: Callable, *args: Any) -> Any:
-    """A call that a worker will make, if it has the same version of this package.
+    """Return a call that a worker will make, if it has the same version of this package.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def tree(merge: Callable, leaves: Sequence[Any]) -> Any:
 
 
 def compute(wanted: Any, client: Any = None) -> Any:
-    """The values of Delayed objects.
+    """Return the values of Delayed objects.
 
     Parameters
     ----------
@@ -270,14 +270,14 @@ class Calls:
         return begun
 
     def results(self, wanted: Sequence[Any]) -> list[Any]:
-        """The values of results of calls; raises ComputationError as :func:`compute`."""
+        """Return the values of results of calls; raises ComputationError as :func:`compute`."""
         if self._client is None:
             return list(require_dask("dask").compute(*wanted))
         return _results(self._client, list(wanted))
 
 
 def _threads(client: Any) -> dict[str, int]:
-    """The number of threads of each worker; none if the scheduler does not answer."""
+    """Return the number of threads of each worker; none if the scheduler does not answer."""
     _check_open(client)
     asked = _in_thread(client.nthreads)
     wait([asked], _patience())
@@ -311,7 +311,7 @@ def _check_open(client: Any) -> None:
 
 
 def _results(client: Any, futures: list[Any]) -> list[Any]:
-    """The results of futures of Dask, from a thread that may wait longer than this one."""
+    """Return the results of futures of Dask, from a thread that may wait longer than this one."""
     gathered = _in_thread(client.gather, futures)
     watch = _Watch(client)
     with _lost_client(client):

@@ -170,14 +170,14 @@ class DaskHMM(DaskCounting, HMM):
 
 
 def _counted(local: Any, parts: Sequence[tuple], plan: Plan | None, client: Any) -> Any:
-    """The PartialCounts of all parts; None if they would be counted by different plans."""
+    """Return the PartialCounts of all parts; None if they would be counted by different plans."""
     leaves = [task(_count, local, number, *part, plan) for number, part in enumerate(parts)]
     counts = compute(tree(_merge, leaves), client)
     return None if counts is None else counts.value
 
 
 def _first_plan(local: Any, parts: Sequence[tuple], client: Any) -> Plan | None:
-    """The plan of the first part that has tokens."""
+    """Return the plan of the first part that has tokens."""
     plans = (
         compute(task(_plan_of, local, number, *part), client) for number, part in enumerate(parts)
     )
@@ -197,7 +197,7 @@ def _plan_of(local: Any, number: int, X: Any, y: Any, sample_weight: Any) -> Pla
 
 
 def _merge(parts: list[Packed | None]) -> Packed | None:
-    """The counts of neighbouring parts; None if they were counted by different plans."""
+    """Return the counts of neighbouring parts; None if they were counted by different plans."""
     there = [part.value for part in parts if part is not None]
     plans = [part.plan for part in there if part.plan is not None]
     if len(there) < len(parts) or any(plans[0].difference(plan) for plan in plans[1:]):

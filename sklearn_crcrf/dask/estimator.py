@@ -24,7 +24,7 @@ CLIENT: dict[str, list] = {"client": [HasMethods(["compute", "gather", "persist"
 
 
 def with_client(local: type, **added: Any) -> Callable[..., None]:
-    """A constructor with the parameters of a class, others, and ``client``.
+    """Return a constructor with the parameters of a class, others, and ``client``.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class DaskEstimator:
         return current_client(self.client)
 
     def to_local(self) -> Any:
-        """The same model as an estimator for data in memory, which needs no Dask.
+        """Return the same model as an estimator for data in memory, which needs no Dask.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class DaskEstimator:
         return local
 
     def _without_client(self) -> Any:
-        """The estimator for data in memory with the same parameters, not fitted."""
+        """Return the estimator for data in memory with the same parameters, not fitted."""
         names = self._local._get_param_names()
         params = self.get_params(deep=False)
         return self._local(**{name: params[name] for name in names})
@@ -112,7 +112,7 @@ class DaskEstimator:
         return {**state, "client": None}
 
     def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
-        """The labels of the best path of each sequence.
+        """Return the labels of the best path of each sequence.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class DaskEstimator:
 
 
 def _without_counts(model: Any) -> Any:
-    """A model without the counts, which prediction does not use."""
+    """Return a model without the counts, which prediction does not use."""
     counts = getattr(model, "counts_", {})
     if counts:
         tables = {template: Table(t.events[:0], t.weights[:0]) for template, t in counts.items()}

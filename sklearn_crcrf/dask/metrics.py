@@ -124,14 +124,14 @@ def segment_precision_recall_f1(
 def _sums(
     count_part: Callable, y_true: Any, y_pred: Any, sample_weight: Any, client: Any, *args: Any
 ) -> np.ndarray:
-    """The sums over all parts of the numbers that are counted in each."""
+    """Return the sums over all parts of the numbers that are counted in each."""
     parts = same_parts(y_true=y_true, y_pred=y_pred, sample_weight=sample_weight)
     leaves = [task(_counted, count_part, number, part, args) for number, part in enumerate(parts)]
     return compute(tree(sum, leaves), current_client(client))
 
 
 def _counted(count_part: Callable, number: int, part: tuple, args: tuple) -> np.ndarray:
-    """The numbers of one part; errors have its number."""
+    """Return the numbers of one part; errors have its number."""
     y_true, y_pred, sample_weight = map(concrete, part)
     with naming_part(number):
         return np.array(count_part(y_true, y_pred, sample_weight, *args), dtype=float)

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def is_distributed(X: Any) -> bool:
-    """Whether X consists of parts that are computed by Dask."""
+    """Say whether X consists of parts that are computed by Dask."""
     dask = require_dask("dask")
     return dask.is_dask_collection(X) or (
         isinstance(X, (list, tuple)) and len(X) > 0 and all(map(dask.is_dask_collection, X))
@@ -29,7 +29,7 @@ def is_distributed(X: Any) -> bool:
 
 
 def labelled_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
-    """The parts of training data: tokens, labels and weights.
+    """Return the parts of training data: tokens, labels and weights.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def labelled_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, A
 
 
 def _read_part(folder: str, number: int) -> tuple[Any, Any]:
-    """The tokens and labels of a part of a corpus folder."""
+    """Return the tokens and labels of a part of a corpus folder."""
     X, y = CorpusFolder(folder)[number]
     if y is None:
         raise ValueError(f"{folder} has no labels to train on")
@@ -72,7 +72,7 @@ def _read_part(folder: str, number: int) -> tuple[Any, Any]:
 
 
 def same_parts(**data: Any) -> list[tuple[Any, ...]]:
-    """The parts of several data that belong together.
+    """Return the parts of several data that belong together.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def concrete(part: Any) -> Any:
 
 
 def has_tokens(part: Any) -> bool:
-    """Whether a part has a token."""
+    """Say whether a part has a token."""
     return any(map(len, part)) if isinstance(part, (list, tuple)) else len(part) > 0
 
 

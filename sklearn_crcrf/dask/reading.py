@@ -87,7 +87,7 @@ def read_conll(
 
 
 def _read(file: Any, how: dict[str, Any]) -> tuple[list, list | None]:
-    """The sequences and labels of a file; errors have its name."""
+    """Return the sequences and labels of a file; errors have its name."""
     try:
         with file as opened:
             return read_one(opened, **how)

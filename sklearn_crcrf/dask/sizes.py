@@ -25,7 +25,7 @@ def register_sizes() -> None:
 
 
 def size_of(value: Any) -> int:
-    """The number of bytes of an object and of all that it refers to.
+    """Return the number of bytes of an object and of all that it refers to.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ __all__ = ["DECODERS", "LinearChainClassifier", "LinearClassifier", "linear_tagg
 
 
 def _best_marginals(classifier: BaseSequenceClassifier, chain, scores, first) -> np.ndarray:
-    """The label of each token with the highest marginal."""
+    """Return the label of each token with the highest marginal."""
     return token_marginals(chain, scores, first).argmax(axis=1)
 
 
@@ -49,7 +49,7 @@ DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_margina
 
 
 def _has_these_scores(classifier: "LinearChainClassifier") -> bool:
-    """Whether a class does not change how scores are made, nor how labels are found by them."""
+    """Say whether a class does not change how scores are made, nor how labels are found by them."""
     kind = type(classifier)
     return kind._scores is LinearChainClassifier._scores and kind._labels_by_scores
 
@@ -213,7 +213,7 @@ class LinearChainClassifier(LinearClassifier):
         return corpus
 
     def _training_structure(self, X: SequenceArray, structure: Structure) -> Structure:
-        """The structure to train on, now that the labels are known."""
+        """Return the structure to train on, now that the labels are known."""
         return structure
 
     def _tokens(self, X: SequenceArray) -> SequenceArray:
@@ -267,7 +267,7 @@ class LinearChainClassifier(LinearClassifier):
     def _edge_contributions(
         self, of_links: sp.csr_array, batch: Batch, y: np.ndarray
     ) -> Contributions:
-        """The contributions of the attributes of links on which transitions depend."""
+        """Return the contributions of the attributes of links on which transitions depend."""
         previous, current = batch.structure.links()
         rows = sp.coo_array(of_links)
         link, attribute = rows.coords
@@ -281,7 +281,7 @@ class LinearChainClassifier(LinearClassifier):
 def linear_tagger_of(
     classifier: Any, names: Sequence[str], dtype: np.dtype, **options: Any
 ) -> Tagger:
-    """A tagger of a fitted classifier.
+    """Return a tagger of a fitted classifier.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def linear_tagger_of(
 
 
 def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:
-    """The labels known before and the labels in y, sorted."""
+    """Return the labels known before and the labels in y, sorted."""
     if declared is not None:
         LabelIds(known).require(declared)
         return known

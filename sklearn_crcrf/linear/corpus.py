@@ -95,7 +95,7 @@ class Corpus(NamedTuple):
             )
 
     def take(self, units: np.ndarray) -> "Corpus":
-        """Some of the units, in the order given."""
+        """Return some of the units, in the order given."""
         start, stop = self.offsets[units], self.offsets[units + 1]
         tokens = joined_ranges(start, stop - start)
         allowed = None if self.allowed is None else self.allowed[tokens]
@@ -103,13 +103,13 @@ class Corpus(NamedTuple):
         return Corpus(self.X[tokens], self.y[tokens], structure, self.weight[units], allowed)
 
     def longest_first(self) -> "Corpus":
-        """The units by decreasing number of tokens, without units that are empty or of weight 0."""
+        """Order units by decreasing length, without units that are empty or of weight 0."""
         counts = (np.diff(self.offsets) > 0) & (self.weight != 0)
         order = longest_first(self.offsets)
         return self.take(order[counts[order]])
 
     def chunks(self, n_labels: int) -> list[list[Chunk]]:
-        """All units, cut into chunks: a list of chunks for each block."""
+        """Return all units, cut into chunks: a list of chunks for each block."""
         chunk_tokens = max(SMALLEST_CHUNK, CHUNK // n_labels)
         n_chunks = -(-int(self.offsets[-1]) // chunk_tokens)
         # With an even number of equal chunks, two threads have equal work.
@@ -125,7 +125,7 @@ class Corpus(NamedTuple):
         return blocks
 
     def batches(self, size: int) -> list[Chunk]:
-        """All units in batches of ``size``."""
+        """Return all units in batches of ``size``."""
         n_units = len(self.weight)
         return self._cut([*range(size, n_units, size), n_units])
 
@@ -145,7 +145,7 @@ class Corpus(NamedTuple):
 
 
 def transition_counts(corpus: Corpus, n_labels: int) -> np.ndarray:
-    """How often known labels are linked, of shape (n_labels, n_labels); row = previous."""
+    """Return how often known labels are linked, of shape (n_labels, n_labels); row = previous."""
     previous, current = (corpus.y[tokens] for tokens in corpus.structure.links())
     known = (previous >= 0) & (current >= 0)
     counts = np.zeros((n_labels, n_labels))
@@ -223,7 +223,7 @@ def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
 
 
 def edge_columns(X: sp.csr_array | np.ndarray, columns: np.ndarray) -> sp.csr_array:
-    """The attributes of all tokens on which transitions depend."""
+    """Return the attributes of all tokens on which transitions depend."""
     if len(columns) == 0:
         return sp.csr_array((X.shape[0], 0))
     return sp.csr_array(X[:, columns])

@@ -39,7 +39,7 @@ Slices = Sequence[tuple[int, int]]
 
 
 def observed_pairs(X: sp.csr_array, y: np.ndarray, n_labels: int) -> sp.csr_array:
-    """The pairs of attribute and label that occur together at some token.
+    """Return the pairs of attribute and label that occur together at some token.
 
     Parameters
     ----------
@@ -85,15 +85,15 @@ class SparseDesign:
         ]
 
     def weights(self, flat: np.ndarray) -> np.ndarray:
-        """The weights of a vector, arranged as :meth:`scores` takes them."""
+        """Return the weights of a vector, arranged as :meth:`scores` takes them."""
         return flat.reshape(self.shape)
 
     def derivatives(self, flat: np.ndarray) -> np.ndarray:
-        """The derivatives in a vector, arranged as :meth:`add_gradient` adds to them."""
+        """Return the derivatives in a vector, arranged as :meth:`add_gradient` adds to them."""
         return flat.reshape(self.shape)
 
     def flat(self, derivatives: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`derivatives`: one vector. The argument is used up."""
+        """Return the inverse of :meth:`derivatives`: one vector. The argument is used up."""
         return derivatives.reshape(-1)
 
     def scores(self, weights: np.ndarray, start: int, stop: int) -> np.ndarray:
@@ -189,7 +189,7 @@ class FactoredDesign:
 
 
 def sparse_design(X: sp.csr_array, n_labels: int, blocks: Slices) -> SparseDesign | FactoredDesign:
-    """A weight for every pair of attribute and label, factored if that saves time."""
+    """Make a design with a weight for every pair, factored if that saves time."""
     factored = factor(X)
     # Two matrices mean one more pass over the rows, which costs as much as one entry per row.
     if X.nnz - factored.single.nnz - factored.groups.nnz > X.shape[0]:

@@ -36,7 +36,7 @@ class DuplicateColumns(NamedTuple):
     scale: np.ndarray
 
     def shared(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array | None:
-        """The shared weights that stand for weights of shape (n_attributes, n_labels).
+        """Return the shared weights that stand for weights of shape (n_attributes, n_labels).
 
         None if the weights of the attributes of a group differ: no shared weight equals them.
         """
@@ -49,11 +49,11 @@ class DuplicateColumns(NamedTuple):
         return _scale_rows(first, self.scale) if same else None
 
     def single(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
-        """The inverse of :meth:`shared`."""
+        """Return the inverse of :meth:`shared`."""
         return _scale_rows(weights[self.group], 1 / self.scale[self.group])
 
     def merge(self, X: sp.csr_array) -> sp.csr_array:
-        """The attributes of the shared weights, for the X in which the duplicates were found."""
+        """Make the attributes of the shared weights, for the X in which duplicates were found."""
         kept = np.full(len(self.group), -1, dtype=np.int32)
         kept[self.first] = np.arange(len(self.first))
         merged = sp.csr_array(some_entries(*csr_arrays(X), kept), (X.shape[0], len(self.first)))
@@ -61,7 +61,7 @@ class DuplicateColumns(NamedTuple):
         return merged
 
     def attributes(self, X: Any) -> sp.csr_array:
-        """The attributes of the shared weights, for an X in which duplicates may differ."""
+        """Return the attributes of the shared weights, for an X in which duplicates may differ."""
         n_attributes, n_groups = len(self.group), len(self.first)
         entries = 1 / self.scale[self.group], self.group, np.arange(n_attributes + 1)
         return sp.csr_array(X @ sp.csr_array(entries, (n_attributes, n_groups)).astype(X.dtype))

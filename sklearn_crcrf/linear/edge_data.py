@@ -111,7 +111,7 @@ class EdgeEncoder:
         return sp.csr_array(data, dtype=float)
 
     def requirements(self) -> Iterator[Requirement]:
-        """What must hold for an encoder."""
+        """Return what must hold for an encoder."""
         yield Fact("kind", self.kind in KINDS, f"is {self.kind!r}")
         yield Array("names", self.names, (len(self.names),), kind="OUS")
 

@@ -74,12 +74,12 @@ class AttributeEncoder:
         return np.arange(len(self.names)) if self._kept is None else self._kept
 
     def dtype(self, given: np.dtype) -> np.dtype:
-        """The type of encoded attributes, single or double precision, of X of a given type."""
+        """Return the type of encoded attributes, single or double precision, for a type of X."""
         dtype = np.dtype(self._dtype or (given if given.kind == "f" else float))
         return np.dtype(np.float32 if dtype.itemsize == 4 else float)
 
     def requirements(self, n_attributes: int, n_columns: Any) -> Iterator[Requirement]:
-        """What must hold for an encoder with these numbers of attributes, and columns if any."""
+        """Yield what must hold for an encoder with these numbers of attributes and columns."""
         n = n_attributes
         yield Array("names", self.names, (n,), kind="OUS")
         for name in ("edge_attributes", "only_edges"):
@@ -194,7 +194,7 @@ class AttributeEncoder:
         return np.arange(len(self.names))
 
     def find(self, other: "AttributeEncoder") -> np.ndarray:
-        """The number here of each attribute of an encoder that was added; -1 if not selected."""
+        """Find the number of each attribute of an encoder that was added; -1 if not selected."""
         if self._vectorizer is not None:
             return self._vectorizer.vocabulary_.lookup(other._vectorizer.vocabulary_.symbols)
         numbers = np.full(len(other.names), -1)
@@ -202,7 +202,7 @@ class AttributeEncoder:
         return numbers
 
     def select(self, chosen: np.ndarray) -> "AttributeEncoder":
-        """An encoder of some of the attributes, by increasing number; this one stays as it is."""
+        """Make an encoder of some of the attributes, by increasing number; this one stays."""
         twin = copy(self)
         if self._vectorizer is None:
             twin.names = self.names[chosen]
@@ -298,7 +298,7 @@ def _is_strings(data: Any) -> bool:
 
 
 def _in_columns(names: np.ndarray, columns: Collection[str | int]) -> np.ndarray:
-    """Which attributes were made from one of these columns, or keys of feature dicts."""
+    """Return which attributes were made from one of these columns, or keys of feature dicts."""
     keys = {column for column in columns if isinstance(column, str)}
     if not keys:
         return np.zeros(len(names), dtype=bool)

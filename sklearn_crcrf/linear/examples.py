@@ -38,7 +38,7 @@ class Coefficients(NamedTuple):
     pairs: np.ndarray
 
     def copy(self) -> "Coefficients":
-        """A copy of the arrays."""
+        """Return a copy of the arrays."""
         return Coefficients(*(part.copy() for part in self))
 
     def assign(self, other: "Coefficients") -> None:
@@ -58,7 +58,7 @@ class Coefficients(NamedTuple):
         return cls(np.array(coef, order="C"), pairs.reshape(len(pairs), -1).astype(float))
 
     def weights(self, boundaries: bool) -> Weights:
-        """The inverse of :meth:`of`."""
+        """Return the inverse of :meth:`of`."""
         n = self.state.shape[1]
         pairs = self.pairs.reshape(-1, n, n).transpose(0, 2, 1).copy()
         coef, ends = self.state, np.zeros((2, n))
@@ -68,7 +68,7 @@ class Coefficients(NamedTuple):
         return Weights(coef, pairs[0], begin, end, pairs[1:])
 
     def squared_norm(self) -> float:
-        """The sum of the squares."""
+        """Return the sum of the squares."""
         return float(sum(np.vdot(part, part) for part in self))
 
 
@@ -158,7 +158,7 @@ class Examples:
         return cls(state, pairs, corpus, forbidden)
 
     def with_state(self, state: sp.csr_array) -> "Examples":
-        """The same units with other attributes of tokens."""
+        """Return the same units with other attributes of tokens."""
         corpus = Corpus(None, self.y, self.structure, self.weight)
         return Examples(state, self.pairs, corpus, self.forbidden)
 
@@ -174,11 +174,11 @@ class Examples:
         return self._order is not None
 
     def search(self, coefficients: Coefficients) -> Any:
-        """A ``Search``: what kernels need to find best labellings, and change weights of links."""
+        """Make what kernels need to find best labellings, and to change weights of links."""
         return learning.Search(*self._search, coefficients.pairs)
 
     def pieces(self, order: np.ndarray) -> list[np.ndarray]:
-        """The order of sequences, cut into runs for one kernel call each."""
+        """Return the order of sequences, cut into runs for one kernel call each."""
         n_scores = np.diff(self.offsets)[order].sum() * self.n_labels
         return np.array_split(order, 1 + int(n_scores) // PIECE)
 
@@ -194,12 +194,12 @@ class Examples:
             )
 
     def n_wrong(self, found: np.ndarray) -> np.ndarray:
-        """The number of labels of each sequence that are not gold, of shape (n_sequences,)."""
+        """Count the labels of each sequence that are not gold; of shape (n_sequences,)."""
         total = np.append(0.0, np.cumsum(found != self.y))
         return np.diff(total[self.offsets])
 
     def differences(self, found: np.ndarray) -> tuple[Differences, Differences]:
-        """The features of the gold paths minus the features of the paths found.
+        """Return the features of the gold paths minus the features of the paths found.
 
         Returns
         -------
@@ -219,18 +219,18 @@ class Examples:
         )
 
     def unit(self, u: int) -> "Examples":
-        """The examples of unit u alone."""
+        """Return the examples of unit u alone."""
         return self.run(u, u + 1)
 
     def run(self, first: int, last: int) -> "Examples":
-        """The examples of the units ``first`` to ``last - 1``."""
+        """Return the examples of the units ``first`` to ``last - 1``."""
         start, stop = self.offsets[first], self.offsets[last]
         structure, y = self.structure.take(slice(first, last)), self.y[start:stop]
         corpus = Corpus(None, y, structure, self.weight[first:last])
         return Examples(self.state[start:stop], self.pairs[start:stop], corpus, self.forbidden)
 
     def scores(self, coefficients: Coefficients, cost: float = 0.0) -> Scores:
-        """The scores of all tokens, with a cost added to each wrong label."""
+        """Return the scores of all tokens, with a cost added to each wrong label."""
         n, (transition, begin, end) = self.n_labels, self.forbidden
         pairs = coefficients.pairs.reshape(-1, n, n).transpose(0, 2, 1)
         scores = Scores.of(self.state @ coefficients.state, pairs[0] + transition, begin, end)
@@ -423,7 +423,7 @@ def _differences(
     n_columns: int,
     sequence: np.ndarray,
 ) -> Differences:
-    """The attributes of tokens in the gold column, and their negatives in the other column.
+    """Return the attributes of tokens in the gold column, and their negatives in the other column.
 
     Arrays other than ``attributes`` are of shape (n,), with one entry for each token or link.
     """

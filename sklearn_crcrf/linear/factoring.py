@@ -97,7 +97,7 @@ def _unfactored(X: sp.csr_array) -> Factored:
 
 
 def _where(X: sp.csr_array) -> sp.csc_array:
-    """The places of the entries of each column."""
+    """Return the places of the entries of each column."""
     places = np.arange(X.nnz, dtype=np.int32)
     return sp.csr_array((places, X.indices, X.indptr), X.shape).tocsc()
 
@@ -105,7 +105,7 @@ def _where(X: sp.csr_array) -> sp.csc_array:
 def _members(
     owners: np.ndarray, starts: np.ndarray, companions: np.ndarray, group: np.ndarray
 ) -> sp.csr_array:
-    """The members of each group: its owner, its companions, and the members of their groups."""
+    """Find the members of each group: its owner, its companions, and those of their groups."""
     n, n_attributes = len(owners), len(group)
     row = np.repeat(np.arange(n), np.diff(starts))
     # A companion that owns a later group was still a single attribute when this group was made.

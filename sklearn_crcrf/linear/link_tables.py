@@ -16,7 +16,7 @@ MOST_ENTRIES = 8
 
 
 def different_rows(matrix: sp.csr_array) -> tuple[np.ndarray, sp.csr_array]:
-    """The different rows of a matrix, and which of them each row is.
+    """Return the different rows of a matrix, and which of them each row is.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def different_rows(matrix: sp.csr_array) -> tuple[np.ndarray, sp.csr_array]:
 
 
 def _all_equal(matrix: sp.csr_array, n_entries: np.ndarray) -> bool:
-    """Whether all rows of a matrix have the same entries, of which row i has ``n_entries[i]``."""
+    """Say whether all rows have the same entries, of which row i has ``n_entries[i]``."""
     if n_entries.max(initial=0) == 0 or (n_entries != n_entries[0]).any():
         return False
     parts = (part.reshape(len(n_entries), -1) for part in (matrix.indices, matrix.data))
@@ -60,7 +60,7 @@ def _all_equal(matrix: sp.csr_array, n_entries: np.ndarray) -> bool:
 
 
 def link_tables(pairs: sp.csr_array, n_labels: int) -> tuple[np.ndarray, ...]:
-    """The links that share a table of transition scores in a kernel, and attributes of each table.
+    """Find the links that share a table of transition scores, and the attributes of each table.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class MessageOrder(NamedTuple):
 
     @classmethod
     def of(cls, structure: Structure) -> "MessageOrder | None":
-        """The order for a structure; None if its links make no forest, or it has own scores."""
+        """Find the order for a structure; None if its links make no forest or it has own scores."""
         if structure.own_scores:
             return None
         n_tokens, offsets = structure.n_tokens, structure.offsets
@@ -73,7 +73,7 @@ class MessageOrder(NamedTuple):
 
 
 def _depths(parent: np.ndarray) -> np.ndarray | None:
-    """The number of ancestors of each token, None if parents make a cycle.
+    """Return the number of ancestors of each token, None if parents make a cycle.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ class OwnColumns(NamedTuple):
         return np.concatenate([rows.reshape(-1), self.shared])
 
     def take(self, vector: np.ndarray) -> np.ndarray:
-        """The weights of the shard."""
+        """Return the weights of the shard."""
         rows = vector[: self.n_node_weights].reshape(-1, self.width)
         return np.concatenate([rows[self.node].reshape(-1), vector[self.shared]])
 
@@ -135,7 +135,7 @@ class Objective:
         self._gradient = np.empty(0)
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective and its gradient, in an array that the next call overwrites.
+        """Return the objective and its gradient, in an array that the next call overwrites.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class Shard:
         return len(state) + sum(buffer.raw().nbytes for buffer in buffers)
 
     def with_criterion(self, criterion: Criterion) -> "Shard":
-        """The same part with another criterion."""
+        """Return the same part with another criterion."""
         return Shard(self.design, self.terms, self.corpus, criterion, self.columns)
 
     @cached_property
@@ -317,7 +317,7 @@ class Shard:
         return self.corpus.batches(BATCH)
 
     def evaluate(self, own: np.ndarray, n_threads: int = 1) -> tuple[float, np.ndarray]:
-        """The loss of its units and the gradient, without a penalty.
+        """Return the loss of its units and the gradient, without a penalty.
 
         Parameters
         ----------
@@ -347,24 +347,24 @@ class Shard:
         return self.combined(counted)
 
     def weights(self, vector: np.ndarray) -> TermWeights:
-        """The weights of a vector, arranged to compute scores from them."""
+        """Return the weights of a vector, arranged to compute scores from them."""
         weights = self.terms.split(vector)
         return weights._replace(node=self.design.weights(weights.node))
 
     def derivatives(self, vector: np.ndarray) -> TermWeights:
-        """The derivatives in a vector, arranged so that the gradients of chunks can be added."""
+        """Arrange the derivatives in a vector so that the gradients of chunks can be added."""
         derivatives = self.terms.split(vector)
         return derivatives._replace(node=self.design.derivatives(derivatives.node))
 
     def join(self, derivatives: TermWeights, out: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`derivatives`."""
+        """Return the inverse of :meth:`derivatives`."""
         node = self.design.flat(derivatives.node)
         return self.terms.join(derivatives._replace(node=node), out)
 
     def hessian_product(
         self, w: np.ndarray, direction: np.ndarray, precision: float = 0.0, n_threads: int = 1
     ) -> np.ndarray:
-        """The product of the Hessian at w with a vector; ``precision`` belongs to the penalty.
+        """Multiply the Hessian at w by a vector; ``precision`` belongs to the penalty.
 
         The criterion must define ``curvature``.
         """
@@ -387,22 +387,22 @@ class Shard:
         return self.join(total, product)
 
     def losses(self, w: np.ndarray) -> np.ndarray:
-        """The loss (or row of numbers) of each unit, in the order of the chunks."""
+        """Return the loss (or row of numbers) of each unit, in the order of the chunks."""
         weights = self.weights(w)
         return np.concatenate([self._losses(chunk, weights, 1.0) for chunk in self.chunks])
 
     def total(self, w: np.ndarray, n_threads: int = 1) -> float:
-        """The loss of its units."""
+        """Return the loss of its units."""
         with my_threads(n_threads) as threads:
             return self.combined(self._sum(self.weights(w), threads))
 
     def combined(self, counted: Any) -> float:
-        """The loss, given the weighted sum over all units of what the criterion returns."""
+        """Return the loss, given the weighted sum over all units of what the criterion returns."""
         criterion = self.criterion
         return float(counted if criterion.is_sum else criterion.combine(counted)[0])
 
     def loss(self, chunk: Chunk, weights: TermWeights, scale: float = 1.0) -> float | np.ndarray:
-        """The weighted sum over the units of a chunk; state weights are multiplied by the scale."""
+        """Sum the weighted losses of a chunk; state weights are multiplied by the scale."""
         return chunk.weight @ self._losses(chunk, weights, scale)
 
     def loss_gradient(
@@ -413,7 +413,7 @@ class Shard:
         state: np.ndarray,
         slope: np.ndarray | None = None,
     ) -> tuple[float | np.ndarray, ScoreGradient]:
-        """The weighted sum over the units of a chunk, and the score gradient.
+        """Return the weighted sum over the units of a chunk, and the score gradient.
 
         The derivatives by the state scores are written to ``state``. For a criterion that combines
         sums, ``slope`` is the derivative of the loss by the sums over all units; by default, by the
@@ -488,7 +488,7 @@ class Shard:
 
 
 def _written(gradient: ScoreGradient, state: np.ndarray) -> ScoreGradient:
-    """The score gradient, whose derivatives by the state scores are also written to ``state``."""
+    """Write the derivatives by the state scores to ``state``, too; return the score gradient."""
     if gradient.state is not state:
         # A criterion may return an array of its own instead.
         state[:] = gradient.state

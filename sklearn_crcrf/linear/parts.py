@@ -137,7 +137,7 @@ class Survey(NamedTuple):
 
     @classmethod
     def of(cls, part: Part) -> "Survey":
-        """The survey of one part."""
+        """Survey one part."""
         corpus, n_labels = part.corpus, len(part.classes)
         pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, n_labels)
         attribute = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
@@ -155,7 +155,7 @@ class Survey(NamedTuple):
 
     @classmethod
     def unite(cls, surveys: Iterable["Survey"]) -> "Survey":
-        """The survey of all parts; the order of the parts is the order of new attributes.
+        """Return the survey of all parts; the order of the parts is the order of new attributes.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class Survey(NamedTuple):
         constraints: Any = None,
         kept_labels: Iterable[Any] = (),
     ) -> "ModelShape":
-        """The shape of a model of all parts.
+        """Return the shape of a model of all parts.
 
         Parameters
         ----------
@@ -306,11 +306,11 @@ class ModelShape(NamedTuple):
             setattr(estimator, name, value)
 
     def terms(self) -> Terms:
-        """The terms of scores, which define where weights are in a vector."""
+        """Return the terms of scores, which define where weights are in a vector."""
         return self.problem(self.empty_corpus(), "log_loss").terms()
 
     def empty_corpus(self) -> Corpus:
-        """A corpus without sequences, which has all attributes."""
+        """Return a corpus without sequences, which has all attributes."""
         X = sp.csr_array((0, len(self.encoder.names)), dtype=self.dtype)
         nothing = np.empty(0, dtype=np.int32)
         return Corpus(X, nothing, Chain(np.zeros(1, dtype=np.int64)), np.empty(0))
@@ -403,7 +403,7 @@ class ModelShape(NamedTuple):
         return OwnCorpus(corpus, attributes, edge_attributes, only_edges)
 
     def _columns(self, attributes: np.ndarray) -> OwnColumns:
-        """Where the weights of a shard with these attributes stand in the vector of all weights."""
+        """Find where the weights of a shard with these attributes stand among all weights."""
         n, terms = len(self.classes), self.terms()
         is_edge = np.isin(self.encoder.edge_attributes, attributes)
         n_common = terms.n_weights - terms.n_node_weights - len(is_edge) * n * n
@@ -417,7 +417,7 @@ class ModelShape(NamedTuple):
 
 
 def _united(keys: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """The union of two sorted arrays without duplicates, sorted."""
+    """Return the union of two sorted arrays without duplicates, sorted."""
     place = np.searchsorted(keys, more)
     is_new = place == len(keys)
     is_new[~is_new] = keys[place[~is_new]] != more[~is_new]

@@ -73,13 +73,13 @@ class Problem(NamedTuple):
     are_not_negative: bool = False
 
     def terms(self) -> Terms:
-        """The terms of scores, which define where weights are in a vector."""
+        """Return the terms of scores, which define where weights are in a vector."""
         X, n = self.corpus.X, self.n_labels
         n_node_weights = X.shape[1] * n if self.pairs is None else self.pairs.nnz
         return Terms(n_node_weights, self.shared_terms(), n, self.forbidden)
 
     def shared_terms(self) -> list[Term]:
-        """The terms of the weights that all units share."""
+        """Return the terms of the weights that all units share."""
         edges = edge_columns(self.corpus.X, self.edge_attributes)
         return [*shared_terms(self.transitions, self.boundaries, edges), *self.own_terms]
 
@@ -107,7 +107,7 @@ class Problem(NamedTuple):
         return coef if self.duplicates is None else self.duplicates.single(coef)
 
     def merge_duplicates(self, start: Weights) -> tuple["Problem", Weights]:
-        """The same problem with a single weight for attributes that are equal at all tokens.
+        """Return the same problem with a single weight for attributes that are equal at all tokens.
 
         If the weights of equal attributes start equal, they stay equal, and a solver that uses
         weights in inner products only takes the same steps with fewer weights. If they do not
@@ -133,13 +133,13 @@ class Problem(NamedTuple):
         return problem, start._replace(state=state)
 
     def of(self, corpus: Corpus) -> "Problem":
-        """The same problem with other sequences."""
+        """Return the same problem with other sequences."""
         if self.duplicates is not None:
             corpus = corpus._replace(X=self.duplicates.attributes(corpus.X))
         return self._replace(corpus=corpus)
 
     def shard(self, columns: OwnColumns | None = None, *, in_batches: bool = False) -> Shard:
-        """All sequences as one part of a sum.
+        """Return all sequences as one part of a sum.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Problem(NamedTuple):
         return Shard(design, self.terms(), self.corpus, self.criterion, columns)
 
     def objective(self, shard: Shard | None = None) -> Objective:
-        """The objective over all sequences, or over a shard of this problem."""
+        """Return the objective over all sequences, or over a shard of this problem."""
         if self.parts is not None:
             add_parts = self.parts.evaluation(self.criterion, self.n_threads)
         else:
@@ -169,14 +169,14 @@ class Problem(NamedTuple):
         return Objective(add_parts, sigma=self.sigma, n_threads=self.n_threads)
 
     def curved_objective(self) -> tuple[Objective, Callable[..., np.ndarray]]:
-        """The objective over all sequences, and the product of its Hessian at w with a vector."""
+        """Return the objective, and the function that multiplies its Hessian at w by a vector."""
         shard = self.shard()
         objective = self.objective(shard)
         how = {"precision": objective.precision, "n_threads": self.n_threads}
         return objective, partial(shard.hessian_product, **how)
 
     def batches(self) -> BatchObjective:
-        """The objective for stochastic descent."""
+        """Return the objective for stochastic descent."""
         if self.parts is not None:
             return BatchObjective(self.parts.shards(self.criterion, in_batches=True), self.sigma)
         return BatchObjective([self.shard(in_batches=True)], self.sigma)

@@ -61,13 +61,13 @@ class Term(ABC):
         self.n_weights = len(n_tied)
 
     def array(self, flat: np.ndarray) -> np.ndarray:
-        """A vector of weights as a new array, in double precision."""
+        """Return a vector of weights as a new array, in double precision."""
         weights = np.zeros(self._size)
         weights[self._entries] = self._share * flat[self._weight]
         return weights.reshape(self._shape)
 
     def flat(self, array: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`array`, and for derivatives by the array its transpose.
+        """Return the inverse of :meth:`array`, and for derivatives by the array its transpose.
 
         Entries without a weight are left out. If tied entries differ, the result is the vector of
         the nearest array whose tied entries are equal.
@@ -107,11 +107,11 @@ class Term(ABC):
 
     @abstractmethod
     def select(self, weights: Weights) -> np.ndarray:
-        """The array of this term among the weights of a model."""
+        """Return the array of this term among the weights of a model."""
 
     @abstractmethod
     def insert(self, array: np.ndarray, weights: Weights) -> Weights:
-        """The inverse of :meth:`select`."""
+        """Return the inverse of :meth:`select`."""
 
 
 class Transition(Term):
@@ -185,7 +185,7 @@ class TransitionTables(Term):
 
     @abstractmethod
     def _different_rows(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
-        """The table of each row of ``token_transitions``, -1 for none; attributes of the tables."""
+        """Find the table of each row of ``token_transitions``, -1 for none, and its attributes."""
 
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
         row, combinations = self._combinations(chunk)
@@ -216,12 +216,12 @@ class TransitionTables(Term):
         return weights._replace(edges=array)
 
     def _gains(self, combinations: sp.csr_array, array: np.ndarray) -> np.ndarray:
-        """What attributes add to transition scores; (n_combinations, n_labels, n_labels)."""
+        """Return what attributes add to transition scores; (n_combinations, n_labels, n_labels)."""
         n = self._n_labels
         return (combinations @ array.reshape(-1, n * n)).reshape(-1, n, n)
 
     def _combinations(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
-        """The same as :meth:`_different_rows`, found once for each chunk."""
+        """Return the same as :meth:`_different_rows`, found once for each chunk."""
         where = chunk.start, chunk.stop
         if where not in self._found:
             self._found[where] = self._different_rows(chunk)
@@ -252,7 +252,7 @@ class TransitionFeature(TransitionTables):
 def shared_terms(
     transitions: np.ndarray, boundaries: bool, edge_attributes: sp.csr_array
 ) -> list[Term]:
-    """The terms of a model, besides the weights of attributes and labels.
+    """Return the terms of a model, besides the weights of attributes and labels.
 
     Parameters
     ----------
@@ -341,14 +341,14 @@ class Terms:
         self._forbidden = self._zeros if forbidden is None else forbidden
 
     def split(self, vector: np.ndarray) -> TermWeights:
-        """The weights of a vector; the node weights are a one-dimensional view of it."""
+        """Return the weights of a vector; the node weights are a one-dimensional view of it."""
         node, *shared = np.split(vector, self._cuts)
         return TermWeights(
             node, [term.array(flat) for term, flat in zip(self.shared, shared, strict=True)]
         )
 
     def join(self, weights: TermWeights, out: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`split`."""
+        """Return the inverse of :meth:`split`."""
         of_node, of_shared = np.split(out, [self.n_node_weights])
         if self.n_node_weights and not np.shares_memory(of_node, weights.node):
             of_node[:] = weights.node
@@ -356,12 +356,12 @@ class Terms:
         return out
 
     def join_shared(self, weights: TermWeights) -> np.ndarray:
-        """The weights of the terms that all units share, as one vector."""
+        """Return the weights of the terms that all units share, as one vector."""
         flat = (term.flat(a) for term, a in zip(self.shared, weights.shared, strict=True))
         return np.concatenate([np.zeros(0), *flat])
 
     def named(self, vector: np.ndarray) -> Weights:
-        """The weights of a vector, by name."""
+        """Return the weights of a vector, by name."""
         node, shared = self.split(vector)
         n = self.n_labels
         transition, begin, end = map(np.copy, self._zeros)
@@ -371,12 +371,12 @@ class Terms:
         return weights
 
     def vector(self, weights: Weights, out: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`named`."""
+        """Return the inverse of :meth:`named`."""
         shared = [term.select(weights) for term in self.shared]
         return self.join(TermWeights(weights.state, shared), out)
 
     def scores(self, state: np.ndarray, shared: Sequence[np.ndarray], chunk: Any) -> Scores:
-        """The scores of a chunk, given its state scores and the arrays of the terms."""
+        """Return the scores of a chunk, given its state scores and the arrays of the terms."""
         transition, begin, end = self._forbidden
         scores = Scores(state, transition, begin, end, chunk.no_transitions)
         for term, array in zip(self.shared, shared, strict=True):
@@ -384,7 +384,7 @@ class Terms:
         return scores
 
     def along(self, state: np.ndarray, shared: Sequence[np.ndarray], chunk: Any) -> ScoreGradient:
-        """The direction in which the scores of a chunk move with the weights."""
+        """Return the direction in which the scores of a chunk move with the weights."""
         direction = ScoreGradient(state, *self._zeros, np.zeros(0))
         for term, array in zip(self.shared, shared, strict=True):
             direction = term.along(array, chunk, direction)

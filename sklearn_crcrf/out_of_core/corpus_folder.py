@@ -131,7 +131,7 @@ class CorpusFolder:
     def labelled_parts(
         self, what: str, verbose: int = 0
     ) -> Iterator[tuple[SequenceArray, SequenceArray]]:
-        """The tokens and labels of all parts, to train on; progress is told.
+        """Return the tokens and labels of all parts, to train on; progress is told.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class CorpusFolder:
             yield X, y
 
     def __getitem__(self, number: int) -> tuple[SequenceArray, SequenceArray | None]:
-        """The tokens and labels of a part; the labels are None if the corpus has none.
+        """Return the tokens and labels of a part; the labels are None if the corpus has none.
 
         Raises
         ------
@@ -228,7 +228,7 @@ def write_part(
 
 
 def part_source(part: Path) -> dict[str, Any] | None:
-    """Where a part is from; None if there is no complete part."""
+    """Return where a part is from; None if there is no complete part."""
     try:
         return _json(part / PART).get("source")
     except (OSError, ValueError):
@@ -236,7 +236,7 @@ def part_source(part: Path) -> dict[str, Any] | None:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether a folder holds a complete corpus."""
+    """Say whether a folder holds a complete corpus."""
     return (folder / CORPUS).exists()
 
 
@@ -253,7 +253,7 @@ def complete(folder: Path, parts: list[Path]) -> CorpusFolder:
 
 
 def _checksum(path: Path) -> int:
-    """The CRC-32 of a file."""
+    """Return the CRC-32 of a file."""
     crc = 0
     with path.open("rb") as file:
         while block := file.read(BLOCK):
@@ -268,12 +268,12 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 
 def _is_part(name: Any) -> bool:
-    """Whether this can be the name of a part, which lies in the folder."""
+    """Say whether this can be the name of a part, which lies in the folder."""
     return isinstance(name, str) and name.startswith("part-") and Path(name).name == name
 
 
 def _number(described: dict[str, Any], name: str, path: Path) -> int:
-    """A size that a file of JSON says."""
+    """Return a size that a file of JSON says."""
     value = described.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
         raise ValueError(f"{path} is damaged: {name} must be a number, got {value!r}")
@@ -307,7 +307,7 @@ def _check(part: Path, described: dict[str, Any]) -> None:
 
 
 def _read(part: Path, described: dict[str, Any]) -> tuple[SequenceArray, SequenceArray | None]:
-    """The tokens and labels of a part, whose arrays are checked against each other."""
+    """Return the tokens and labels of a part, whose arrays are checked against each other."""
     text, offsets = _strings(part, "text"), _array(part, "offsets")
     codes = _array(part, "codes", ndim=2)
     if (len(offsets) - 1, len(codes)) != (described.get("n_sequences"), described.get("n_tokens")):
@@ -329,7 +329,7 @@ def _read(part: Path, described: dict[str, Any]) -> tuple[SequenceArray, Sequenc
 
 
 def _tokens(text: np.ndarray, codes: np.ndarray, described: dict[str, Any]) -> Any:
-    """The data of tokens; an error of any kind if a file is damaged."""
+    """Return the data of tokens; an error of any kind if a file is damaged."""
     n_symbols, columns = described["n_symbols"], described["columns"]
     ends = np.cumsum([0, *n_symbols])
     if len(n_symbols) != codes.shape[1] or ends[-1] != len(text) or min(n_symbols) < 0:
@@ -352,7 +352,7 @@ def _are_below(numbers: np.ndarray, end: int, start: int) -> bool:
 
 
 def _array(part: Path, name: str, ndim: int = 1) -> np.ndarray:
-    """An array of integers from a file; ValueError with the name of the file if it is damaged."""
+    """Map an array of integers from a file; a ValueError names the file if it is damaged."""
     path = part / f"{name}.npy"
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)

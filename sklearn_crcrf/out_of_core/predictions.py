@@ -70,7 +70,7 @@ def predict_to_file(
 
 
 def _with_probabilities(estimator: Any, X: Any) -> Iterator[list[str]]:
-    """The labels of each sequence, and their probabilities."""
+    """Return the labels of each sequence, and their probabilities."""
     column = {label: j for j, label in enumerate(estimator.classes_.tolist())}
     for start in range(0, len(X), CHUNK):
         some = X[start : start + CHUNK]

@@ -57,7 +57,7 @@ class Piece(NamedTuple):
     reading: Reading
 
     def read(self, columns: Sequence[str | None] | None) -> tuple[list, list | None]:
-        """The tokens and labels, as :func:`~sklearn_crcrf.datasets.read_conll` returns them.
+        """Return the tokens and labels, as :func:`~sklearn_crcrf.datasets.read_conll` returns them.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Piece(NamedTuple):
             raise ValueError(f"{self.path}: {self.located(error)}") from error
 
     def located(self, error: ValueError) -> ValueError:
-        """The error with the number of the line in the file, in place of the line in the piece."""
+        """Say the number of the line in the file, in place of the line in the piece."""
 
         def in_file(found: re.Match) -> str:
             return f"line {self.first_line + int(found[1])}"
@@ -213,7 +213,7 @@ def _check_folder(folder: Path) -> None:
 def pieces_of(
     path: str | os.PathLike, n_lines: int, encoding: str = "utf-8", reading: Reading = READING
 ) -> Iterator[Piece]:
-    """The pieces of a file, of at least this number of lines each but for the last.
+    """Return the pieces of a file, of at least this number of lines each but for the last.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def _with_separator(reading: Reading, path: str | os.PathLike, encoding: str) ->
 
 
 def _lines(raw: IO[bytes], name: str, encoding: str) -> Iterator[str]:
-    """The lines of a file, with their ends; only ``\\n`` ends one."""
+    """Return the lines of a file, with their ends; only ``\\n`` ends one."""
     number, start = 0, raw.read(len(GZIP))
     raw.seek(0)
     data: Any = gzip.GzipFile(fileobj=raw) if start == GZIP else raw

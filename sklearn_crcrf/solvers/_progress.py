@@ -21,7 +21,7 @@ VECTOR: dict[str, Any] = {"ensure_2d": False, "ensure_min_samples": 0}
 
 
 def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
-    """The initial weights, copied unless they may be overwritten.
+    """Return the initial weights, copied unless they may be overwritten.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class Progress:
         return self._losses[-2] - self._losses[-1] if len(self._losses) > 1 else np.inf
 
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective and its gradient, in the precision of x.
+        """Return the objective and its gradient, in the precision of x.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Progress:
         self.success, self.message = success, message
 
     def result(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> OptimizeResult:
-        """The result that a solver returns."""
+        """Return the result that a solver returns."""
         state = {name: vars(self)[name] for name in ("nit", "nfev", "success", "message")}
         return OptimizeResult(x=x, fun=loss, jac=gradient, **state)
 

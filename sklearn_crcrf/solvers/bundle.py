@@ -173,18 +173,18 @@ class _Planes:
         return value
 
     def rounding(self) -> float:
-        """The size of the rounding error of the bound."""
+        """Return the size of the rounding error of the bound."""
         used = np.diag(self._products)[self._shares > 0]
         return float(np.finfo(float).eps * self._variance * used.max())
 
     def point(self) -> np.ndarray:
-        """The weights x(a) at the present shares a."""
+        """Return the weights x(a) at the present shares a."""
         x = -self._variance * (self._shares @ self._slopes)
         x[self._bounded] = np.maximum(x[self._bounded], self._lower)
         return x
 
     def _value(self) -> tuple[float, np.ndarray]:
-        """The dual objective, and its derivatives by the shares."""
+        """Return the dual objective, and its derivatives by the shares."""
         slopes = self._slopes[:, self._bounded]
         slope, free = self._shares @ slopes, self._free @ self._shares
         bounded = np.maximum(-self._variance * slope, self._lower)
@@ -195,5 +195,5 @@ class _Planes:
 
 
 def _bordered(matrix: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """A symmetric matrix with one more row and column."""
+    """Return a symmetric matrix with one more row and column."""
     return np.block([[matrix, last[:-1, None]], [last[None, :-1], last[-1:, None]]])

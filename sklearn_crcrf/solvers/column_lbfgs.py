@@ -122,7 +122,7 @@ class _Steps:
         self._scale = scale if self._scale is None else np.where(counts, scale, self._scale)
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
-        """The inverse Hessian, as the steps know it, times minus the gradient."""
+        """Return the inverse Hessian, as the steps know it, times minus the gradient."""
         q, factors, dtype = -gradient, [], gradient.dtype
         for step, change, inverse in reversed(self._kept):
             factor = inverse * _inner(step, q)
@@ -153,7 +153,7 @@ def _search(fun, x, value, gradient, direction, slope):
 
 
 def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The inner product of each column."""
+    """Return the inner product of each column."""
     n, width = a.shape
     whole = n // ROWS * ROWS
     blocks = (-1, ROWS, width)

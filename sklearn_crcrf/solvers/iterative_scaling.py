@@ -103,7 +103,7 @@ def iterative_scaling(
 def _free_step(
     empirical: np.ndarray, expected: np.ndarray, active: np.ndarray, total: float, n: float
 ) -> np.ndarray:
-    """The step without a prior: log(empirical / expected) / total."""
+    """Return the step without a prior: log(empirical / expected) / total."""
     step = np.zeros(len(empirical))
     step[active] = np.log(empirical[active] / expected[active]) / total
     # The slack feature of a path is ``total`` minus its other features. To give it the weight theta
@@ -117,7 +117,7 @@ def _free_step(
 def _prior_step(
     empirical: np.ndarray, expected: np.ndarray, x: np.ndarray, total: float, variance: float
 ) -> np.ndarray:
-    """The step d with empirical = expected exp(total d) + (x + d) / variance.
+    """Return the step d with empirical = expected exp(total d) + (x + d) / variance.
 
     With v = variance * (empirical - x / variance) and w = total * (v - d), the equation is
     w + log(w) = log(total * variance * expected) + total * v. The slack feature is not part of the

@@ -177,7 +177,7 @@ def backtrack(
     loss: float,
     x_new: np.ndarray,
 ) -> tuple[float, np.ndarray] | None:
-    """The objective and its gradient at the first x_new that is low enough (Armijo 1966).
+    """Return the objective and its gradient at the first x_new that is low enough (Armijo 1966).
 
     Each shorter step goes to the minimum of the parabola through the known values.
     """

@@ -95,7 +95,7 @@ def quickprop(
 def _direction(
     gradient: np.ndarray, before: np.ndarray, change: np.ndarray, rate: float
 ) -> np.ndarray:
-    """The step of each weight, given its derivatives here and before its last change."""
+    """Return the step of each weight, given its derivatives here and before its last change."""
     # Without a move, or with equal derivatives, a weight has no parabola.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         to_vertex = np.abs(change * gradient / (before - gradient))

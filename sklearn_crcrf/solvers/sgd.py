@@ -138,7 +138,7 @@ def _descend(fun: Any, state: Any, batches: np.ndarray, rates: _Rates) -> None:
 
 
 def _calibrate(fun: Any, x0: np.ndarray, batches: np.ndarray) -> float:
-    """The rate with the lowest objective of a sample after one epoch over it."""
+    """Return the rate with the lowest objective of a sample after one epoch over it."""
     n_batches = np.searchsorted(np.cumsum(fun.sizes[batches]), SAMPLE) + 1
     sample, precision = batches[:n_batches], fun.precision / fun.sizes.sum()
 

@@ -50,7 +50,7 @@ class FittedState:
     """
 
     def _unfitted(self) -> Self:
-        """A twin with the same parameters and nothing else, to be fitted anew."""
+        """Return a twin with the same parameters and nothing else, to be fitted anew."""
         return type(self)(**{name: getattr(self, name) for name in parameter_names(type(self))})
 
     @contextmanager

@@ -33,7 +33,7 @@ class Stop:
         self._is_set = True
 
     def is_set(self) -> bool:
-        """Whether nested fits shall end."""
+        """Say whether nested fits shall end."""
         return self._is_set or (self._outer is not None and self._outer.is_set())
 
 
@@ -67,7 +67,7 @@ def nested_fits(stop: Stop | None = None) -> Iterator[Stop]:
 
 
 def is_nested() -> bool:
-    """Whether this code runs in a nested fit."""
+    """Say whether this code runs in a nested fit."""
     return _stop.get() is not None
 
 

@@ -172,7 +172,7 @@ def hold_out(
 
 
 def hold_out_of(corpus: Any, fraction: float | None, rng: np.random.RandomState) -> tuple[Any, Any]:
-    """What is trained on, and what is held out, of sequences that all have a weight.
+    """Return what is trained on, and what is held out, of sequences that all have a weight.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def hold_out_of(corpus: Any, fraction: float | None, rng: np.random.RandomState)
 
 
 def _floats(values: Any) -> Iterator[np.ndarray]:
-    """All arrays of floats in nested tuples and lists; numbers are such arrays too."""
+    """Return all arrays of floats in nested tuples and lists; numbers are such arrays too."""
     if isinstance(values, (tuple, list)):
         for value in values:
             yield from _floats(value)

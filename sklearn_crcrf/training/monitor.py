@@ -100,7 +100,7 @@ def listening(listener: Callable[[Any], None]) -> Iterator[None]:
 def steps(
     items: Iterable[Any], what: str, fraction: Callable[[int, Any], float], verbose: int = 0
 ) -> Iterator[Any]:
-    """The items; what was done with each is told when the next one is asked for.
+    """Return the items; what was done with each is told when the next one is asked for.
 
     Parameters
     ----------

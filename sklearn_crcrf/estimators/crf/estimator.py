@@ -256,7 +256,7 @@ default="log_loss"
             self.tol = max(self.tol, ROUGH)
 
     def _known_weights(self) -> NamedWeights | None:
-        """The weights of the last fit, where there was one."""
+        """Return the weights of the last fit, where there was one."""
         return self._named_weights() if hasattr(self, "coef_") else None
 
     def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
@@ -364,7 +364,7 @@ default="log_loss"
         return shape.problem(corpus, self.criterion, self.n_jobs, sigma=sigma)
 
     def _start(self, problem: Problem, before: Weights | None) -> Weights:
-        """The weights from which training starts."""
+        """Return the weights from which training starts."""
         if before is not None:
             return given_weights(before, problem)
         if isinstance(self.init, Weights):

@@ -53,7 +53,7 @@ class Features(NamedTuple):
 
 
 def all_features(corpus: Corpus, n_labels: int) -> Features:
-    """All pairs of attribute and label, and of two labels.
+    """Return all pairs of attribute and label, and of two labels.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def all_features(corpus: Corpus, n_labels: int) -> Features:
 
 
 def observed_features(corpus: Corpus, n_labels: int) -> Features:
-    """The pairs of attribute and label, and of two labels, that occur in the corpus.
+    """Return the pairs of attribute and label, and of two labels, that occur in the corpus.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def crf_with_weights(
     transitions: np.ndarray,
     edges: dict[int, np.ndarray] | None = None,
 ) -> CRF:
-    """A fitted CRF for sparse rows with these weights.
+    """Return a fitted CRF for sparse rows with these weights.
 
     It is trained for zero iterations, with these initial weights, on one token for each label with
     all attributes of the label, and on all pairs of labels that have a transition weight.

@@ -54,7 +54,7 @@ def _empirical(problem: Problem) -> Weights:
 
 
 def _log_loss(problem: Problem) -> Weights:
-    """The optimum of the log loss, with sigma = 1."""
+    """Return the optimum of the log loss, with sigma = 1."""
     likelihood = problem._replace(criterion=log_loss, sigma=1.0)
     options = {"c1": 0.0, "stochastic": {}, "max_iter": 1000, "tol": 1e-5, "callback": None}
     x0 = problem.vector(_zeros(problem))
@@ -72,7 +72,7 @@ STARTS: dict[str, Callable[[Problem], Weights]] = {
 def trained_weights(
     estimator: Any, encoder: AttributeEncoder, X: Any, y: Any, sample_weight: Any
 ) -> NamedWeights:
-    """The weights of another estimator that is trained on the same data.
+    """Return the weights of another estimator that is trained on the same data.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def given_weights(weights: Weights, problem: Problem) -> Weights:
 
 
 def _flat(coef: sp.csr_array, problem: Problem) -> np.ndarray:
-    """The entries of a matrix that are weights of a problem, in one dimension."""
+    """Return the entries of a matrix that are weights of a problem, in one dimension."""
     if problem.pairs is None:
         dense = coef.astype(problem.corpus.X.dtype).toarray()
         dense[problem.only_edges] = 0

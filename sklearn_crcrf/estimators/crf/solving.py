@@ -123,7 +123,7 @@ def _bundle(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> O
 
 
 def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., OptimizeResult]:
-    """A solver that needs no more than the objective and its gradient."""
+    """Return a solver that needs no more than the objective and its gradient."""
 
     def run(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
         return minimise(problem.objective(), x0, **options)
