@@ -57,7 +57,7 @@ def check_fitted(estimator: Any, attributes: Any = None) -> None:
 
 
 def check_parts(estimator: Any) -> None:
-    """Return the same for an estimator that may not be fitted, which has no requirements."""
+    """Check the same of an estimator that may not be fitted, and then has no requirements."""
     if not isinstance(estimator, Sound) or _unchanged(estimator) is not None:
         return
     found = _Parts(estimator)
@@ -140,7 +140,8 @@ class _Parts:
                 self._containers.append(members)
             return members
         names = getattr(part, "__dict__", None)
-        if not names or not (isinstance(part, Sound) or sp.issparse(part) or _is_known(type(part))):
+        is_ours = type(part).__module__.partition(".")[0] in PACKAGES
+        if not names or not (isinstance(part, Sound) or sp.issparse(part) or is_ours):
             return ()
         self._objects.append(part)
         if not isinstance(part, BaseEstimator):
@@ -151,10 +152,6 @@ class _Parts:
 
     def _all_shapes(self, whole: Any) -> list[tuple[int, ...]]:
         return [whole.__dict__[name].shape for name in self._arrays]
-
-
-def _is_known(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in PACKAGES
 
 
 def parameter_names(kind: Any) -> frozenset[str]:

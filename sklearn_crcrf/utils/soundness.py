@@ -179,7 +179,7 @@ def below(prefix: str, requirements: Iterable[Requirement]) -> Iterator[Requirem
 
 
 def labels(name: str, value: Any) -> Iterator[Requirement]:
-    """Return an array of different labels, not empty."""
+    """Require an array of different labels, not empty."""
     yield Fact(name, isinstance(value, np.ndarray) and value.ndim == 1, "must be a 1-D array")
     # A list of numbers would take many times the memory of the array.
     different = set(value.tolist()) if value.dtype.kind in "OUS" else np.unique(value)
@@ -187,12 +187,12 @@ def labels(name: str, value: Any) -> Iterator[Requirement]:
 
 
 def indices(name: str, value: Any, shape: tuple[int, ...], stop: int, start: int = 0) -> Array:
-    """Integers from ``start`` to before ``stop``."""
+    """Require integers from ``start`` to before ``stop``."""
     return Array(name, value, shape, start, stop - 1, "i")
 
 
 def pointers(name: str, value: Any, n_rows: int, n_entries: int) -> Iterator[Requirement]:
-    """Return an indptr: the first entry of each row, then the end of the last row."""
+    """Require an indptr: the first entry of each row, then the end of the last row."""
     yield indices(name, value, (n_rows + 1,), n_entries + 1)
     yield Fact(name, value.dtype in POINTERS, f"must hold int32 or int64, but is {value.dtype}")
     rises = value[0] == 0 and value[-1] == n_entries and not (value[1:] < value[:-1]).any()
@@ -200,7 +200,7 @@ def pointers(name: str, value: Any, n_rows: int, n_entries: int) -> Iterator[Req
 
 
 def matrix(name: str, value: Any, shape: tuple[int, int]) -> Iterator[Requirement]:
-    """Return a dense or CSR matrix of finite numbers."""
+    """Require a dense or CSR matrix of finite numbers."""
     if sp.issparse(value):
         yield from sparse(name, value, shape)
     else:
@@ -214,7 +214,7 @@ def sparse(
     least: float = -LARGEST,
     has_order: bool = False,
 ) -> Iterator[Requirement]:
-    """A CSR matrix of finite values, not below ``least``.
+    """Require a CSR matrix of finite values, not below ``least``.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import compress
+from operator import methodcaller
 from unicodedata import category
 
 Words = list[str]
@@ -108,14 +109,10 @@ def _capital_or_digit(word: str) -> bool:
     return word[:1].isupper() or word[:1].isdigit()
 
 
-def _ends_in(ending: str, word: str) -> bool:
-    return word.endswith(ending)
-
-
 FLAGS: dict[str, Callable[[str], bool]] = {
     "capital_or_digit": _capital_or_digit,
     "hyphen": lambda word: "-" in word,
-    **{f"-{ending}": partial(_ends_in, ending) for ending in ENDINGS},
+    **{f"-{ending}": methodcaller("endswith", ending) for ending in ENDINGS},
 }
 
 

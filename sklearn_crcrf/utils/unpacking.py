@@ -158,7 +158,7 @@ def _damaged(line: int, error: Exception) -> ValueError:
 
 
 def cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
-    """Find the error to raise if ``n_before`` lines precede the data that could not be decoded."""
+    """Make the error to raise if ``n_before`` lines precede what could not be decoded."""
     before = error.object[: error.start].decode(error.encoding, errors="replace")
     line = n_before + before.count("\n") + 1
     return ValueError(f"line {line} cannot be decoded as {error.encoding}: {error.reason}")
