@@ -7,7 +7,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from ..utils.names import check_several
 from .presets import SPELLING, preset_templates
-from .token_features import TokenFeatures
+from .spelling import TokenFeatures
 from .vectorizer import SequenceVectorizer
 from .window import Window
 

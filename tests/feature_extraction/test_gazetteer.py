@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from sklearn_crcrf.feature_extraction import Gazetteer, SequenceVectorizer
-from sklearn_crcrf.feature_extraction.gazetteer import leftmost
+from sklearn_crcrf.feature_extraction.lookups import leftmost
 
 
 def marks(lists, X, **params):
