@@ -4,8 +4,6 @@ import numpy as np
 
 from ..structures import Scores
 
-__all__ = ["check_not_negative", "with_cost"]
-
 
 def check_not_negative(**parameters: float) -> None:
     """Raise ValueError for a parameter that is negative or not finite."""
@@ -15,7 +13,7 @@ def check_not_negative(**parameters: float) -> None:
 
 
 def with_cost(scores: Scores, y: np.ndarray, cost: float) -> Scores:
-    """Scores with ``cost`` added to the state scores of wrong labels.
+    """Return scores with ``cost`` added to the state scores of wrong labels.
 
     Raises
     ------

@@ -3,8 +3,6 @@
 import numpy as np
 from scipy.special import expit
 
-__all__ = ["SMOOTHINGS", "check_positive"]
-
 
 def _sigmoid(d: np.ndarray, slope: float, offset: float) -> tuple[np.ndarray, np.ndarray]:
     """1 / (1 + exp(-(slope d + offset))), and its derivative."""

@@ -6,13 +6,11 @@ from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure, sing
 from ..utils.real_numbers import real_numbers
 from .log_loss import log_loss
 
-__all__ = ["check_all_known", "repeat_by_token", "sum_by_sequence", "token_log_loss"]
-
 
 def token_log_loss(
     structure: Structure, scores: np.ndarray, pull_scores: Pullback, y: np.ndarray
 ) -> tuple[np.ndarray, Pullback]:
-    """Sums of the log losses of tokens, as if each token were a sequence of its own.
+    """Return sums of the log losses of tokens, as if each token were a sequence of its own.
 
     Parameters
     ----------
@@ -39,7 +37,7 @@ def token_log_loss(
 
 
 def sum_by_sequence(structure: Structure, values: np.ndarray) -> np.ndarray:
-    """Sums over the tokens of each sequence; values of shape (n_tokens,)."""
+    """Return sums over the tokens of each sequence; values of shape (n_tokens,)."""
     sums, filled = np.zeros(len(structure.offsets) - 1), np.diff(structure.offsets) > 0
     if filled.any():
         sums[filled] = np.add.reduceat(values, structure.offsets[:-1][filled])
@@ -47,7 +45,7 @@ def sum_by_sequence(structure: Structure, values: np.ndarray) -> np.ndarray:
 
 
 def repeat_by_token(structure: Structure, weight: np.ndarray) -> np.ndarray:
-    """The weight of each sequence, repeated for all its tokens: float64 of shape (n_tokens,)."""
+    """Repeat the weight of each sequence for all its tokens: float64, (n_tokens,)."""
     return np.repeat(
         real_numbers(weight, "weight must hold a number for each unit"), np.diff(structure.offsets)
     )

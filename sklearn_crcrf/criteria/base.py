@@ -9,8 +9,6 @@ from sklearn.base import BaseEstimator
 
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 
-__all__ = ["Criterion", "PlainCriterion"]
-
 
 class Criterion(BaseEstimator, ABC):
     """A training loss of labelled sequences, as a function of their scores.
@@ -61,7 +59,7 @@ class Criterion(BaseEstimator, ABC):
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The loss of each sequence, and its pullback.
+        """Return the loss of each sequence, and its pullback.
 
         Parameters
         ----------
@@ -86,7 +84,7 @@ class Criterion(BaseEstimator, ABC):
         weight: np.ndarray,
         out: AddTo = None,
     ) -> tuple[np.ndarray, ScoreGradient]:
-        """The loss of each sequence, and the score gradient of the weighted sum of the losses.
+        """Return the loss of each sequence, and the score gradient of their weighted sum.
 
         Parameters
         ----------
@@ -106,7 +104,7 @@ class Criterion(BaseEstimator, ABC):
     def checked(
         self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The same as ``__call__``, with checks of what a criterion of the user returns.
+        """Return the same as ``__call__``, with checks of what a criterion of the user returns.
 
         Raises
         ------
@@ -139,7 +137,7 @@ class Criterion(BaseEstimator, ABC):
     def curvature(
         self, structure: Structure, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
-        """The second derivatives times a direction, as a pullback; for ``solver="newton-cg"``.
+        """Return second derivatives times a direction, as a pullback, for "newton-cg".
 
         Raises
         ------
@@ -149,7 +147,7 @@ class Criterion(BaseEstimator, ABC):
         raise ValueError(f"{self} does not define its second derivatives")
 
     def for_labels(self, classes: Any) -> "Criterion":
-        """The criterion for given labels: a copy that knows the labels, or the same criterion."""
+        """Return a copy that knows the labels, or this criterion if it need not know them."""
         return self
 
     @property
@@ -158,7 +156,7 @@ class Criterion(BaseEstimator, ABC):
         return type(self).combine is Criterion.combine
 
     def combine(self, totals: np.ndarray) -> tuple[float, np.ndarray]:
-        """The loss of a corpus, and its derivatives, given sums over all sequences.
+        """Return the loss of a corpus, and its derivatives, given sums over all sequences.
 
         A criterion overrides it if its loss is not a sum over sequences but, say, a ratio of sums.
         Then ``__call__`` returns a row of numbers for each sequence instead of its loss, and the

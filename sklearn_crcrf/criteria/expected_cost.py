@@ -6,8 +6,6 @@ from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._tokens import repeat_by_token, sum_by_sequence
 from .base import Criterion
 
-__all__ = ["ExpectedCost", "expected_cost"]
-
 
 class ExpectedCost(Criterion):
     r"""Expected number of wrong labels in a labelling drawn from the model.

@@ -6,8 +6,6 @@ from ..structures import Pullback, Scores, Structure
 from ._tokens import check_all_known, token_log_loss
 from .base import Criterion
 
-__all__ = ["LocalLogLoss", "local_log_loss"]
-
 
 class LocalLogLoss(Criterion):
     r"""Negative log-likelihood of each label, given the gold label before it [1]_.

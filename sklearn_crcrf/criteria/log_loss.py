@@ -5,8 +5,6 @@ import numpy as np
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from .base import Criterion
 
-__all__ = ["LogLoss", "log_loss"]
-
 
 class LogLoss(Criterion):
     r"""Negative log-likelihood of the gold paths, :math:`\log Z - s(y)` [1]_.
@@ -58,7 +56,7 @@ class LogLoss(Criterion):
     def curvature(
         self, structure: Structure, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
-        """The second derivatives times a direction: a difference of covariances."""
+        """Return the second derivatives times a direction: a difference of covariances."""
         _, pull_z = structure.covariance(scores, direction)
         if y.ndim == 1:
             return pull_z

@@ -6,8 +6,6 @@ from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 from .base import Criterion
 
-__all__ = ["MarginalLikelihood", "marginal_likelihood"]
-
 # Smaller marginals count as this value, as their reciprocals could overflow.
 SMALLEST = 1e-250
 

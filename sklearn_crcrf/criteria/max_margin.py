@@ -6,8 +6,6 @@ from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._cost import with_cost
 from .base import Criterion
 
-__all__ = ["MaxMargin"]
-
 
 class MaxMargin(Criterion):
     r"""By how much the gold path fails to beat all other paths with a margin, their cost [1]_.

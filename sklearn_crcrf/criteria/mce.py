@@ -8,8 +8,6 @@ from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 from .base import Criterion
 
-__all__ = ["MCE"]
-
 
 class MCE(Criterion):
     r"""Smoothed number of sequences whose best labelling is wrong [1]_.
@@ -122,7 +120,7 @@ class MCE(Criterion):
     def _others(
         self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The soft maximum of the scores of the other labellings."""
+        """Return the soft maximum of the scores of the other labellings."""
         if np.isinf(self.psi):
             value, best = structure.best_excluding(scores, y)
             return value, structure.score(scores, best)[1]

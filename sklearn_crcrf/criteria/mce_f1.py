@@ -13,8 +13,6 @@ from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 from .base import Criterion
 
-__all__ = ["MCEF1"]
-
 
 class MCEF1(Criterion):
     r"""1 minus a smoothed F-score of segments: minimum classification error of segments [1]_.
@@ -90,7 +88,7 @@ class MCEF1(Criterion):
         self.offset = offset
 
     def for_labels(self, classes: Any) -> "MCEF1":
-        """The criterion for given labels.
+        """Return the criterion for given labels.
 
         Parameters
         ----------
@@ -114,7 +112,7 @@ class MCEF1(Criterion):
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The numbers of missed, false and gold segments of each sequence, and their pullback.
+        """Count missed, false and gold segments of each sequence, and return their pullback.
 
         Parameters
         ----------
@@ -162,7 +160,7 @@ class MCEF1(Criterion):
         return counts, pullback
 
     def combine(self, totals: np.ndarray) -> tuple[float, np.ndarray]:
-        """The loss of a corpus, and its derivatives.
+        """Return the loss of a corpus, and its derivatives.
 
         Parameters
         ----------
@@ -187,7 +185,7 @@ class MCEF1(Criterion):
     def _gold_and_false(
         self, offsets: np.ndarray, y: np.ndarray, other: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The gold segments, and the segments of other paths that are not gold, as spans.
+        """Return the gold segments, and the segments of other paths that are not gold, as spans.
 
         Returns
         -------

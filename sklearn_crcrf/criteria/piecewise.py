@@ -8,8 +8,6 @@ from ..utils.real_numbers import real_numbers
 from .base import Criterion
 from .log_loss import log_loss
 
-__all__ = ["Piecewise"]
-
 WITH_TOKENS = {"edges": False, "edges+tokens": True}
 
 

@@ -6,8 +6,6 @@ from ..structures import Pullback, Scores, Structure
 from ._tokens import check_all_known, token_log_loss
 from .base import Criterion
 
-__all__ = ["PseudoLikelihood", "pseudo_likelihood"]
-
 
 class PseudoLikelihood(Criterion):
     r"""Negative log-likelihood of each label, given the gold labels of its neighbours [1]_.

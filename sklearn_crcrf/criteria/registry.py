@@ -14,8 +14,6 @@ from .pseudo_likelihood import pseudo_likelihood
 from .softmax_margin import SoftmaxMargin
 from .token_error import TokenError
 
-__all__ = ["CRITERIA", "as_criterion"]
-
 CRITERIA: dict[str, Criterion] = {
     "log_loss": log_loss,
     "piecewise": Piecewise(),
@@ -31,7 +29,7 @@ CRITERIA: dict[str, Criterion] = {
 
 
 def as_criterion(criterion: str | Callable) -> Criterion:
-    """The criterion of a name, or a criterion as it is, or a function as a criterion.
+    """Return the criterion of a name, or a criterion as it is, or a function as a criterion.
 
     Examples
     --------

@@ -8,8 +8,6 @@ from ._tokens import check_all_known
 from .base import Criterion
 from .log_loss import log_loss
 
-__all__ = ["SoftmaxMargin"]
-
 
 class SoftmaxMargin(Criterion):
     r"""Log loss in which wrong labels have a higher score than in prediction [1]_.
@@ -87,7 +85,7 @@ class SoftmaxMargin(Criterion):
     def curvature(
         self, structure: Structure, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
-        """The product of the second derivatives with a direction."""
+        """Return the product of the second derivatives with a direction."""
         raised = with_cost(scores, y, self.cost)
         if not self.segment_cost:
             return log_loss.curvature(structure, raised, y, direction)

@@ -5,14 +5,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-__all__ = ["best_temperature", "brier_score"]
-
 # Temperatures from 1/100 to 100; models of few sequences may be right about all held-out tokens.
 LARGEST_LOG = float(np.log(100.0))
 
 
 def brier_score(marginals: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    """The sum of (p - r)^2 over tokens (Brier 1950).
+    """Return the sum of (p - r)^2 over tokens (Brier 1950).
 
     Parameters
     ----------
@@ -36,7 +34,7 @@ def brier_score(marginals: np.ndarray, y: np.ndarray, weight: np.ndarray) -> flo
 
 
 def best_temperature(error: Callable[[float], float]) -> float:
-    """The temperature with the least error.
+    """Return the temperature with the least error.
 
     Parameters
     ----------

@@ -7,8 +7,6 @@ from ._smoothing import SMOOTHINGS
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 from .base import Criterion
 
-__all__ = ["TokenError"]
-
 
 class TokenError(Criterion):
     r"""Smoothed number of wrong labels in decoding by maximal marginals [1]_.

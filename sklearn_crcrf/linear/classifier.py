@@ -1,6 +1,6 @@
 """Base of the classifiers whose scores are linear in the attributes of tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -234,17 +234,13 @@ class LinearChainClassifier(LinearClassifier):
 
     def _prepare(self, X: SequenceArray) -> Any:
         attributes = self._encoder.transform(self._tokens(X))
-        edge_attributes = edge_columns(attributes, self._encoder.edge_attributes)
-        return attributes, edge_attributes, self._shared_scores()
-
-    def _shared_scores(self) -> list[np.ndarray]:
-        """Return the transition, begin and end scores that all sequences have, constraints too."""
-        weights = self.transitions_, self.begin_, self.end_
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
-        return [w + f for w, f in zip(weights, forbidden, strict=True)]
+        return attributes, edge_columns(attributes, self._encoder.edge_attributes), forbidden
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
-        attributes, edge_attributes, shared = prepared
+        attributes, edge_attributes, forbidden = prepared
+        weights = self.transitions_, self.begin_, self.end_
+        shared = (w + f for w, f in zip(weights, forbidden, strict=True))
         state = state_scores(attributes, self.coef_, batch.start, batch.stop)
         scores = Scores.of(state, *shared)
         if edge_attributes.shape[1] == 0:
@@ -253,12 +249,14 @@ class LinearChainClassifier(LinearClassifier):
         return term.add_scores(self.edge_coef_, batch, scores)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
-        attributes, edge_attributes, shared = prepared
-        rows, (transition, begin, end) = attributes[batch.start : batch.stop], shared
+        attributes, edge_attributes, forbidden = prepared
+        weights = self.transitions_, self.begin_, self.end_
+        transition, begin, end = (w + f for w, f in zip(weights, forbidden, strict=True))
+        of_state = attributes[batch.start : batch.stop], self.coef_, y, self.attribute_names_
         _, current = batch.structure.links()
         return Contributions.join(
             [
-                attribute_contributions(rows, self.coef_, y, self.attribute_names_),
+                attribute_contributions(*of_state),
                 transition_contributions(transition, begin, end, y, self.classes_, batch.structure),
                 self._edge_contributions(edge_attributes[batch.start + current], batch, y),
             ]
@@ -279,7 +277,13 @@ class LinearChainClassifier(LinearClassifier):
 
 
 def linear_tagger_of(
-    classifier: Any, names: Sequence[str], dtype: np.dtype, **options: Any
+    classifier: Any,
+    names: Sequence[str],
+    dtype: np.dtype,
+    *,
+    separator: str = "=",
+    lists: bool = False,
+    columns: Mapping[str, list] | None = None,
 ) -> Tagger:
     """Return a tagger of a fitted classifier.
 
@@ -291,28 +295,38 @@ def linear_tagger_of(
         dicts the classifier knows them itself.
     dtype : dtype
         Type of the attributes, single or double precision.
-    **options
-        The options of :func:`~sklearn_crcrf.serving.linear.linear_content`.
+    separator : str
+        Stands between a key of a feature dict and a string.
+    lists : bool
+        Whether a token may be a list of attributes.
+    columns : mapping, optional
+        As in :func:`~sklearn_crcrf.serving.linear.linear_content`.
 
     Raises
     ------
     ValueError
         If transitions depend on attributes.
     """
-    encoder, coef, row = classifier._encoder, classifier.coef_.astype(dtype), None
+    encoder, n_labels = classifier._encoder, len(classifier.classes_)
     if len(encoder.edge_attributes):
         raise ValueError("there is no tagger of a model whose transitions depend on attributes")
+    row = None
     if encoder.columns is not None and not np.array_equal(encoder.columns, np.arange(len(names))):
         row = np.full(len(names), -1, dtype=np.int32)
         row[encoder.columns] = np.arange(len(encoder.columns))
+    coef = classifier.coef_.astype(dtype)
+    weights = classifier.transitions_, classifier.begin_, classifier.end_
+    forbidden = forbidden_scores(classifier._constraints, n_labels)
     content = linear_content(
         names,
         row,
         csr_arrays(sp.csr_array(coef)) if sp.issparse(coef) else [coef],
-        classifier._shared_scores(),
+        [w + f for w, f in zip(weights, forbidden, strict=True)],
         classifier.classes_.tolist(),
+        separator=separator,
+        lists=lists,
         decoding=classifier._decoding(),
-        **options,
+        columns=columns,
     )
     return Tagger(content)
 

@@ -41,12 +41,7 @@ class DuplicateColumns(NamedTuple):
         None if the weights of the attributes of a group differ: no shared weight equals them.
         """
         first = weights[self.first]
-        again, names = first[self.group], ("indptr", "indices", "data")
-        if sp.issparse(again):
-            same = all(np.array_equal(getattr(again, it), getattr(weights, it)) for it in names)
-        else:
-            same = np.array_equal(again, weights)
-        return _scale_rows(first, self.scale) if same else None
+        return _scale_rows(first, self.scale) if _are_same(first[self.group], weights) else None
 
     def single(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
         """Return the inverse of :meth:`shared`."""
@@ -123,3 +118,11 @@ def _scale_rows(rows: np.ndarray | sp.csr_array, scale: np.ndarray) -> np.ndarra
     else:
         rows *= scale[:, np.newaxis]
     return rows
+
+
+def _are_same(a: np.ndarray | sp.csr_array, b: np.ndarray | sp.csr_array) -> bool:
+    """Whether two matrices have the same numbers, in the same places if they are sparse."""
+    if not sp.issparse(a):
+        return np.array_equal(a, b)
+    arrays = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)

@@ -209,8 +209,9 @@ class Examples:
         wrong = found != self.y
         tokens = np.flatnonzero(wrong)
         of_tokens = self.y[tokens], found[tokens], n, sequence[tokens]
-        links = self.structure.links()
-        previous, current = (ends[wrong[links[0]] | wrong[links[1]]] for ends in links)
+        previous, current = (
+            ends[wrong[self._links[0]] | wrong[self._links[1]]] for ends in self._links
+        )
         gold, other = (n * y[current] + y[previous] for y in (self.y, found))
         of_links = gold, other, n * n, sequence[current]
         return (
@@ -243,6 +244,10 @@ class Examples:
     @cached_property
     def _pair_term(self) -> TransitionFeature:
         return TransitionFeature(sp.csr_array(self.pairs[:, 1:]), self.n_labels)
+
+    @cached_property
+    def _links(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.structure.links()
 
     @cached_property
     def _order(self) -> MessageOrder | None:

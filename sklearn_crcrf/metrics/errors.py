@@ -7,9 +7,8 @@ import numpy as np
 
 from ..labels.segments.label_sequences import factorize
 from ..labels.segments.segments import Segments
-from .docstrings import of_segments
 from .flatten import Pair, flatten
-from .segments import segments_of
+from .segments import of_segments, segments_of
 
 SEGMENT_ERRORS = ("wrong type", "wrong boundary", "missed", "spurious")
 KINDS = ("correct", *SEGMENT_ERRORS)

@@ -8,8 +8,8 @@ from ..data.missing import are_missing
 from ..data.ragged import SequenceArray, locate
 from ..labels.partial import encode_partial_labels
 from ..labels.segments.label_sequences import label_sequences
-from .docstrings import of_tokens
 from .flatten import check_same_layout, label_list, token_weights
+from .tokens import of_tokens
 
 
 @of_tokens

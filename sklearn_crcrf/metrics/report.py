@@ -6,9 +6,8 @@ from typing import Any, Literal, overload
 import numpy as np
 from sklearn.utils import check_scalar
 
-from .docstrings import of_segments
 from .flatten import ZeroDivision, divide
-from .segments import SegmentScores, count, scores
+from .segments import SegmentScores, count, of_segments, scores
 
 
 @overload

@@ -1,4 +1,29 @@
-"""Metrics that count segments: named entities, chunks."""
+"""Metrics that count segments: named entities, chunks.
+
+The docstrings of metrics of segments share these entries.
+
+Parameters
+----------
+y_true, y_pred : list of label lists, SequenceArray or 1-D array
+    True and predicted labels; a one-dimensional array is a single sequence. An unknown true
+    label, None or a missing value, counts as the predicted label, but segments of nothing but
+    unknown labels are left out. A set of possible labels counts as the predicted label if it
+    holds it, else as its first.
+scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+    What the prefixes of the labels mean.
+reading : {"conlleval", "strict"}, default="conlleval"
+    Whether labels that break the scheme are forgiven, as the evaluation script of the CoNLL
+    shared tasks does, or make no segment; see :func:`sklearn_crcrf.labels.to_segments`.
+sample_weight : array-like of shape (n_samples,), optional
+    One weight per sequence (per token if ``y_true`` is one-dimensional: then a segment
+    weighs what its first token does).
+
+Raises
+------
+ValueError
+    If the arguments differ in length or a label does not fit the scheme; the message names
+    the sequence, and the position.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,8 +31,11 @@ import numpy as np
 
 from ..labels.segments.label_sequences import factorize
 from ..labels.segments.segments import Segments, find_segments
-from .docstrings import of_segments
+from ..utils.docstrings import entries_of, filling
 from .flatten import Pair, ZeroDivision, divide, flatten
+
+of_segments = filling(entries_of(__doc__ or ""))
+"""A decorator of metrics of segments."""
 
 
 class SegmentScores(NamedTuple):

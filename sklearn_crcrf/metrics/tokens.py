@@ -1,4 +1,22 @@
-"""Metrics that count tokens, or whole sequences."""
+"""Metrics that count tokens, or whole sequences.
+
+The docstrings of metrics of tokens share these entries.
+
+Parameters
+----------
+y_true, y_pred : list of label lists, SequenceArray or 1-D array
+    True and predicted labels. An unknown true label, None or a missing value, is left out; a
+    set of possible labels counts as the predicted label if it holds it, else as its first.
+known : list of bool lists, SequenceArray or 1-D array of bool
+    Whether each token was seen in training, in the layout of ``y_true``.
+sample_weight : array-like of shape (n_samples,), optional
+    One weight per sequence (per token if ``y_true`` is one-dimensional).
+
+Raises
+------
+ValueError
+    If the arguments differ in length; the message names the sequence.
+"""
 
 from typing import Any, Literal
 
@@ -6,7 +24,7 @@ import numpy as np
 from sklearn.metrics import confusion_matrix, f1_score
 
 from ..labels.segments.label_sequences import factorize, label_sequences, naming_unhashable
-from .docstrings import of_tokens
+from ..utils.docstrings import entries_of, filling
 from .flatten import (
     Pair,
     ZeroDivision,
@@ -19,6 +37,9 @@ from .flatten import (
     sample_lengths,
     sample_weights,
 )
+
+of_tokens = filling(entries_of(__doc__ or ""))
+"""A decorator of metrics of tokens."""
 
 
 @of_tokens

@@ -35,9 +35,9 @@ def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
     return x
 
 
-def negligible(decrease: Any, loss: Any, dtype: np.dtype) -> Any:
-    """Say whether a decrease of an objective, or each of several, is within its rounding error."""
-    return decrease <= 100 * float(np.finfo(dtype).eps) * np.maximum(1.0, np.abs(loss))
+def negligible(decrease: float, loss: float, dtype: np.dtype) -> bool:
+    """Whether a decrease of the objective is within its rounding error."""
+    return decrease <= 100 * float(np.finfo(dtype).eps) * max(1.0, abs(loss))
 
 
 class Progress:

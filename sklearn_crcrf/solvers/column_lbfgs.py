@@ -87,7 +87,7 @@ def column_lbfgs(
         steps.add(x_new - x, gradient_new - gradient)
         x, value, gradient = x_new, value_new, gradient_new
         values.append(value)
-        if (active & ~moved & (value == first) & ~negligible(-slope, value, x.dtype)).any():
+        if (active & ~moved & (value == first) & ~_is_negligible(slope, value, x.dtype)).any():
             success, message = False, f"the line search found no lower point; {SMALLER}"
         active &= moved
         if len(values) > PERIOD:
@@ -134,6 +134,12 @@ class _Steps:
         for (step, change, inverse), factor in zip(self._kept, reversed(factors), strict=True):
             q += (factor - inverse * _inner(change, q)).astype(dtype) * step
         return q
+
+
+def _is_negligible(slope: np.ndarray, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Whether each column would fall by no more than its rounding error."""
+    pairs = zip(-slope, value, strict=True)
+    return np.array([negligible(fall, loss, dtype) for fall, loss in pairs])
 
 
 def _search(fun, x, value, gradient, direction, slope):

@@ -67,25 +67,28 @@ def owlqn(
     array([ 2.,  0., -1.])
     """
     start = as_weights(x0, overwrite_x0)
-    strength: Any
-    if np.ndim(c1):
-        strength = check_array(c1, dtype=start.dtype, ensure_2d=False, input_name="c1")
-        if strength.shape != start.shape:
-            raise ValueError(f"c1 has shape {strength.shape}, but x0 has shape {start.shape}")
-    else:
-        strength = float(c1)  # numpy turns an int of more than 64 bits into an object
-    if not np.all(np.greater_equal(strength, 0)) or not np.all(np.isfinite(strength)):
-        raise ValueError("c1 must be finite and not negative")
-    strength = np.broadcast_to(np.asarray(strength, dtype=start.dtype), start.shape)
+    c1 = _penalties(c1, start)
     pseudo = np.empty_like(start)
 
     def penalised(x: np.ndarray) -> tuple[float, np.ndarray]:
         loss, gradient = fun(x)
-        return loss + l1_norm(x, strength), gradient
+        return loss + l1_norm(x, c1), gradient
 
     def steepest_of(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        pseudo_gradient(x, gradient, strength, pseudo)
+        pseudo_gradient(x, gradient, c1, pseudo)
         return pseudo
 
     progress = Progress(penalised, max_iter, tol, callback)
     return descend(progress, start, memory, n_threads, steepest_of, project)
+
+
+def _penalties(c1: Any, x0: np.ndarray) -> np.ndarray:
+    if np.ndim(c1):
+        c1 = check_array(c1, dtype=x0.dtype, ensure_2d=False, input_name="c1")
+        if c1.shape != x0.shape:
+            raise ValueError(f"c1 has shape {c1.shape}, but x0 has shape {x0.shape}")
+    else:
+        c1 = float(c1)  # numpy turns an int of more than 64 bits into an object
+    if not np.all(np.greater_equal(c1, 0)) or not np.all(np.isfinite(c1)):
+        raise ValueError("c1 must be finite and not negative")
+    return np.broadcast_to(np.asarray(c1, dtype=x0.dtype), x0.shape)

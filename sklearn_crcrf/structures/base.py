@@ -9,8 +9,6 @@ from .candidates import Candidates
 from .capabilities import Capabilities
 from .scores import AddTo, Ends, Pullback, ScoreGradient, Scores
 
-__all__ = ["Structure"]
-
 
 class Structure(Capabilities, ABC):
     """A batch of graphs to label, with sums and maxima over all their labellings.
@@ -72,7 +70,7 @@ class Structure(Capabilities, ABC):
 
     @abstractmethod
     def take(self, units: slice | np.ndarray) -> "Structure":
-        """The structure of some of the units, in the order given.
+        """Return the structure of some of the units, in the order given.
 
         Parameters
         ----------
@@ -85,7 +83,7 @@ class Structure(Capabilities, ABC):
 
     @abstractmethod
     def links(self) -> tuple[np.ndarray, np.ndarray]:
-        """The tokens that transitions lead from and into.
+        """Return the tokens that transitions lead from and into.
 
         Returns
         -------
@@ -98,7 +96,7 @@ class Structure(Capabilities, ABC):
         return self.n_tokens
 
     def rows_of_links(self) -> np.ndarray:
-        """Where in ``Scores.token_transitions.row`` the entry of each link is.
+        """Return where in ``Scores.token_transitions.row`` the entry of each link is.
 
         Returns
         -------
@@ -126,7 +124,7 @@ class Structure(Capabilities, ABC):
 
     @abstractmethod
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """Scores of given labellings.
+        """Return scores of given labellings.
 
         Parameters
         ----------
@@ -160,7 +158,7 @@ class Structure(Capabilities, ABC):
 
     @abstractmethod
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        """The best labelling of each unit.
+        """Return the best labelling of each unit.
 
         Parameters
         ----------
@@ -177,7 +175,7 @@ class Structure(Capabilities, ABC):
     def log_partition_and_gradient(
         self, scores: Scores, weight: np.ndarray, out: AddTo = None
     ) -> tuple[np.ndarray, ScoreGradient]:
-        """The log-partitions, and their score gradient for given weights.
+        """Return the log-partitions, and their score gradient for given weights.
 
         A structure overrides this method if it can compute both at once in less time.
 
@@ -196,7 +194,7 @@ class Structure(Capabilities, ABC):
         return value, pullback(weight, out)
 
     def gold_score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """Scores of gold labellings, or of all labellings that partial labels allow.
+        """Return scores of gold labellings, or of all labellings that partial labels allow.
 
         Parameters
         ----------
@@ -232,7 +230,7 @@ class Structure(Capabilities, ABC):
     def likely_labels(
         self, scores: Scores, threshold: float, gold: np.ndarray | None = None
     ) -> tuple[np.ndarray, Candidates]:
-        """The labels of each token that have at least some probability.
+        """Return the labels of each token that have at least some probability.
 
         Parameters
         ----------
@@ -252,11 +250,11 @@ class Structure(Capabilities, ABC):
         return log_z, Candidates.above(marginals, threshold, gold)
 
     def takes_triangles(self, n_labels: int) -> bool:
-        """Whether three tokens that are linked to each other can have scores together."""
+        """Return whether three tokens that are linked to each other can have scores together."""
         return False
 
     def is_sequential(self) -> bool:
-        """Whether the links are from each token to the next token of its unit, and no others.
+        """Return whether links are from each token to the next of its unit, and no others.
 
         There must be no ``own_scores`` either.
         """

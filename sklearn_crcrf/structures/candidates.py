@@ -8,8 +8,6 @@ import numpy as np
 from .._kernels.lattice.runs import find_candidates
 from ..data.ragged import joined_ranges
 
-__all__ = ["Candidates"]
-
 
 class Candidates(NamedTuple):
     """The labels that each token may have.
@@ -42,7 +40,7 @@ class Candidates(NamedTuple):
 
     @classmethod
     def of(cls, chosen: np.ndarray, probability: np.ndarray) -> "Candidates":
-        """The chosen labels of each token, at least one.
+        """Return the chosen labels of each token, at least one.
 
         Parameters
         ----------
@@ -59,7 +57,7 @@ class Candidates(NamedTuple):
     def above(
         cls, probability: np.ndarray, threshold: float, gold: np.ndarray | None = None
     ) -> "Candidates":
-        """The labels of a probability of at least ``threshold``, and the most probable label.
+        """Return labels of a probability of at least ``threshold``, and the most probable.
 
         Parameters
         ----------
@@ -73,7 +71,7 @@ class Candidates(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: Sequence["Candidates"]) -> "Candidates":
-        """The candidates of the tokens of all parts, at least one part."""
+        """Return the candidates of the tokens of all parts, at least one part."""
         sizes = np.concatenate([np.diff(part.indptr) for part in parts])
         label, logarithm = (
             np.concatenate(arrays) for arrays in zip(*(part[1:3] for part in parts), strict=True)
@@ -87,7 +85,7 @@ class Candidates(NamedTuple):
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def take(self, tokens: slice | np.ndarray) -> "Candidates":
-        """The candidates of some of the tokens, in the order given."""
+        """Return the candidates of some of the tokens, in the order given."""
         if isinstance(tokens, slice):
             start, stop, _ = tokens.indices(len(self.indptr) - 1)
             indptr = self.indptr[start : stop + 1]
@@ -101,7 +99,7 @@ class Candidates(NamedTuple):
         )
 
     def where(self, kept: np.ndarray) -> "Candidates":
-        """The candidates for which a bool array of shape (n_candidates,) is True."""
+        """Return the candidates for which a bool array of shape (n_candidates,) is True."""
         indptr = np.append(0, np.cumsum(kept))[self.indptr]
         return self._replace(
             indptr=indptr, label=self.label[kept], log_probability=self.log_probability[kept]
@@ -110,7 +108,7 @@ class Candidates(NamedTuple):
     def pruned(
         self, probability: np.ndarray, threshold: float, gold: np.ndarray | None = None
     ) -> "Candidates":
-        """The candidates of a probability of at least ``threshold``, and the most probable one.
+        """Return candidates of at least a probability ``threshold``, and the most probable.
 
         Parameters
         ----------
@@ -131,7 +129,7 @@ class Candidates(NamedTuple):
             return self._replace(log_probability=np.log(probability, dtype=float)).where(kept)
 
     def most_probable(self, n: int, gold: np.ndarray | None = None) -> "Candidates":
-        """The ``n`` candidates of each token with the greatest probabilities.
+        """Return the ``n`` candidates of each token with the greatest probabilities.
 
         Parameters
         ----------
@@ -152,7 +150,7 @@ class Candidates(NamedTuple):
         return self.where(every)
 
     def find(self, y: np.ndarray) -> np.ndarray:
-        """Which of the candidates of its token each label id is, int32; -1 for none."""
+        """Return which of the candidates of its token each label id is, int32; -1 for none."""
         numbers = np.empty(len(self.indptr) - 1, dtype=np.int32)
         find_candidates(self.indptr, self.label, np.ascontiguousarray(y, np.int32), numbers)
         return numbers

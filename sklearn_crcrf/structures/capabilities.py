@@ -7,8 +7,6 @@ import numpy as np
 
 from .scores import Pullback, ScoreGradient, Scores
 
-__all__ = ["Capabilities", "Unsupported"]
-
 
 class Unsupported(ValueError):
     """A structure does not have a capability that was asked for.
@@ -60,7 +58,7 @@ class Capabilities:
         return type(self).__name__
 
     def can(self, capability: str) -> bool:
-        """Whether the structure has this capability, or it is a method of all structures."""
+        """Return whether the structure has this capability, or it is a method of all structures."""
         method = getattr(type(self), capability, None)
         return method is not None and method is not getattr(Capabilities, capability, None)
 
@@ -71,7 +69,7 @@ class Capabilities:
                 raise Unsupported(self, capability, asker)
 
     def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best labelling of each unit among those that differ from a given one.
+        """Return the best labelling of each unit among those that differ from a given one.
 
         Parameters
         ----------
@@ -108,7 +106,7 @@ class Capabilities:
     def conditional_scores(
         self, scores: Scores, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
     ) -> tuple[np.ndarray, Pullback]:
-        """Scores of the labels of each token, given the labels of the tokens it is linked to.
+        """Return scores of labels of each token, given the labels of tokens linked to it.
 
         The score of a label is what it adds to the score of a labelling: its state score, begin
         and end scores, and the transition scores from and into the neighbours that are given.
@@ -150,7 +148,7 @@ class Capabilities:
         raise Unsupported(self, "unit_lattice")
 
     def locally_normalised(self, scores: Scores) -> Scores:
-        r"""The conditional Markov model that normalises these scores token by token.
+        r"""Return the conditional Markov model that normalises these scores token by token.
 
         Its labellings have the probabilities
 
@@ -177,7 +175,7 @@ class Capabilities:
         raise Unsupported(self, "locally_normalised")
 
     def pieces(self, scores: Scores, with_tokens: bool = False) -> Any:
-        """The links of the units, and optionally their tokens, as units of their own.
+        """Return the links of the units, and optionally their tokens, as units of their own.
 
         The scores of a token, with its begin and end scores, are shared equally by the pieces
         that contain it, so that the scores of the pieces of a labelling add up to its score. A
@@ -250,7 +248,7 @@ class Capabilities:
         raise Unsupported(self, "entropy")
 
     def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The k best labellings of each unit, best first.
+        """Return the k best labellings of each unit, best first.
 
         Parameters
         ----------
@@ -322,7 +320,7 @@ class Capabilities:
         raise Unsupported(self, "span_log_probability")
 
     def segment_costs(self, scores: Scores, y: np.ndarray, cost: float) -> Any:
-        """The chain of segments in which all segments that are not gold have a cost.
+        """Return the chain of segments in which all segments that are not gold have a cost.
 
         Parameters
         ----------

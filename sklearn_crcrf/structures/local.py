@@ -7,8 +7,6 @@ from .base import Structure
 from .messages import Messages, rows_of_chains
 from .scores import Scores, ends, with_ends
 
-__all__ = ["local_partition", "locally_normalised"]
-
 # Sums of probabilities below this are computed again in logarithms.
 UNDERFLOW = 1e-280
 
@@ -40,7 +38,7 @@ def local_partition(structure: Structure, scores: Scores) -> np.ndarray:
 
 
 def locally_normalised(structure: Structure, scores: Scores) -> Scores:
-    """The conditional Markov model; see :meth:`Capabilities.locally_normalised`."""
+    """Return the conditional Markov model; see :meth:`Capabilities.locally_normalised`."""
     sums, (first, _) = local_partition(structure, scores), structure.ends
     state = with_ends(scores, structure.ends)
     previous, current = structure.links()
@@ -71,7 +69,7 @@ def _sum_products(state: np.ndarray, transition: np.ndarray) -> np.ndarray:
 
 
 def _sum_pairs(state: np.ndarray, scores: Scores, tokens: np.ndarray) -> np.ndarray:
-    """The same for some tokens, in logarithms, as sums over the paths of two tokens."""
+    """Return the same for some tokens, in logarithms, as sums over the paths of two tokens."""
     n_tokens, n_labels = state.shape
     pairs = np.zeros((2 * n_tokens, n_labels))
     pairs[1::2] = state

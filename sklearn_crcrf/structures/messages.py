@@ -19,8 +19,6 @@ from .._kernels.tree.messages import (
 )
 from .scores import AddTo, Ends, Pullback, ScoreGradient, Scores, add_with_ends, with_ends
 
-__all__ = ["Messages", "TreeOrder", "rows_of_chains"]
-
 
 class Messages:
     """Sums over the labellings of the nodes below each node, in logarithms.
@@ -195,7 +193,7 @@ class TreeOrder(NamedTuple):
 
     @classmethod
     def of(cls, offsets: np.ndarray, parent: np.ndarray) -> "TreeOrder":
-        """The order of the nodes of trees.
+        """Return the order of the nodes of trees.
 
         Parameters
         ----------
@@ -220,7 +218,7 @@ class TreeOrder(NamedTuple):
 
 
 def rows_of_chains(offsets: np.ndarray, before: np.ndarray) -> TreeRows:
-    """The tokens of chains in their own order, in which messages are fastest."""
+    """Return the tokens of chains in their own order, in which messages are fastest."""
     every = np.arange(len(before) + 1)
     n_children = np.bincount(before[before >= 0], minlength=len(before))
     unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

@@ -11,12 +11,10 @@ from .base import Structure
 from .chain.chain import Chain
 from .tree.forest import Forest
 
-__all__ = ["single_tokens", "structure_of"]
-
 
 @singledispatch
 def structure_of(X: Any) -> Structure:
-    """The structure of the samples of X, which depends on its type.
+    """Return the structure of the samples of X, which depends on its type.
 
     For another type of samples, ``structure_of.register`` adds a function.
 
@@ -65,7 +63,7 @@ def _(X: GraphArray) -> Structure:
 
 
 def single_tokens(n_tokens: int) -> Structure:
-    """The structure of tokens without links, each a unit of its own.
+    """Return the structure of tokens without links, each a unit of its own.
 
     Parameters
     ----------

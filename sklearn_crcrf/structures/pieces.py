@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from .base import Structure
 from .scores import AddTo, ScoreGradient, Scores, add_with_ends, with_ends
 
-__all__ = ["Pieces"]
-
 
 class Pieces:
     """The pairs of linked tokens, and optionally all tokens; see :meth:`Capabilities.pieces`.
@@ -62,7 +60,7 @@ class Pieces:
         self.scores = Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
 
     def pullback(self, of_pieces: ScoreGradient, out: AddTo = None) -> ScoreGradient:
-        """The score gradient of the units, given the score gradient of their pieces."""
+        """Return the score gradient of the units, given the score gradient of their pieces."""
         gradient = ScoreGradient.of(out, self._whole)
         add_with_ends(gradient, self._share @ of_pieces.state, self._ends)
         gradient.transition[:] += of_pieces.transition

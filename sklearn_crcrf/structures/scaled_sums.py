@@ -53,7 +53,7 @@ class ScaledSums(ABC):
         return self._gradient(self._work_of(self._largest_block()), self.log_z, weight, out)
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """The score gradient of the log-partitions times their weights, added to ``out``.
+        """Return the score gradient of the log-partitions times their weights, added to ``out``.
 
         Parameters
         ----------
@@ -100,11 +100,11 @@ class ScaledSums(ABC):
 
     @abstractmethod
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
-        """The arrays for sums over ``n_tokens`` tokens."""
+        """Return the arrays for sums over ``n_tokens`` tokens."""
 
     @abstractmethod
     def _largest_block(self) -> int:
-        """The number of tokens of the largest block."""
+        """Return the number of tokens of the largest block."""
 
     @abstractmethod
     def _sum(self, work: tuple[np.ndarray, ...]) -> None:
@@ -132,7 +132,7 @@ class ScaledSums(ABC):
         weight: np.ndarray,
         out: AddTo,
     ) -> ScoreGradient:
-        """The score gradient; and the log-partitions, written to ``log_z`` if it is given."""
+        """Return the score gradient; write the log-partitions to ``log_z`` if it is given."""
         adds = isinstance(out, ScoreGradient)
         if isinstance(out, ScoreGradient):
             gradient = out

@@ -6,18 +6,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = [
-    "AddTo",
-    "Ends",
-    "Pullback",
-    "ScoreGradient",
-    "Scores",
-    "TokenTransitions",
-    "add_with_ends",
-    "ends",
-    "with_ends",
-]
-
 _NOTHING = np.empty(0)
 
 
@@ -91,7 +79,7 @@ class TokenTransitions(NamedTuple):
     def find(
         self, token: np.ndarray, previous: np.ndarray, current: np.ndarray, n_labels: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the given transitions into tokens have an entry, and the entries they have."""
+        """Find which of the given transitions into tokens have an entry, and these entries."""
         if len(self.score) == 0:
             nothing = np.empty(0, dtype=np.int64)
             return nothing, nothing
@@ -146,39 +134,39 @@ class Scores(NamedTuple):
         begin: np.ndarray | None = None,
         end: np.ndarray | None = None,
     ) -> "Scores":
-        """Scores without token transitions; begin and end are zero unless given."""
+        """Return scores without token transitions; begin and end are zero unless given."""
         begin, end = (np.zeros(len(transition)) if part is None else part for part in (begin, end))
         return cls(state, transition, begin, end, TokenTransitions.none(len(state)))
 
     def of_transitions(
         self, token: np.ndarray, previous: np.ndarray, current: np.ndarray
     ) -> np.ndarray:
-        """Scores of single transitions, each into a given token; all of shape (n,)."""
+        """Return scores of single transitions, each into a given token; all of shape (n,)."""
         values = self.transition[previous, current]
         found, entries = self.token_transitions.find(token, previous, current, len(self.transition))
         values[found] = self.token_transitions.score[entries]
         return values
 
     def shared(self) -> Iterator[tuple[str, np.ndarray]]:
-        """The scores that tokens share, by name."""
+        """Return the scores that tokens share, by name."""
         yield from zip(("transition", "begin", "end"), self[1:4], strict=True)
         yield "transition", self.token_transitions.score
 
     def are_below(self, limit: float, start: int, stop: int) -> np.ndarray:
-        """Which of the tokens ``start`` to ``stop`` have only state scores below a limit."""
+        """Return which of the tokens ``start`` to ``stop`` have only state scores below a limit."""
         return np.all(self.state[start:stop] < limit, axis=1)
 
     def largest(self) -> float:
-        """The largest of all scores, at least 0."""
+        """Return the largest of all scores, at least 0."""
         parts = (*self[:4], self.token_transitions.score, self.own)
         return max(float(part.max(initial=0.0)) for part in parts)
 
     def with_state(self, state: np.ndarray) -> "Scores":
-        """The same scores but for the state scores."""
+        """Return the same scores but for the state scores."""
         return self._replace(state=state)
 
     def allow(self, labels: np.ndarray) -> "Scores":
-        """The same scores, but -inf for the labels of a token that are not allowed.
+        """Return the same scores, but -inf for the labels of a token that are not allowed.
 
         Parameters
         ----------
@@ -187,7 +175,7 @@ class Scores(NamedTuple):
         return self._replace(state=np.where(labels, self.state, -np.inf).astype(self.state.dtype))
 
     def costs(self, y: np.ndarray) -> np.ndarray:
-        """The cost of each label of each token: 1 where it is wrong.
+        """Return the cost of each label of each token: 1 where it is wrong.
 
         Parameters
         ----------
@@ -203,14 +191,14 @@ class Scores(NamedTuple):
         return np.logical_not(right).astype(self.state.dtype)
 
     def times(self, factor: float) -> "Scores":
-        """All scores times a positive number, of the same type."""
+        """Return all scores times a positive number, of the same type."""
         factor = float(factor)
         edges = self.token_transitions._replace(score=factor * self.token_transitions.score)
         state, transition, begin, end = (factor * part for part in self[:4])
         return Scores(state, transition, begin, end, edges, factor * self.own)
 
     def reversed(self) -> "Scores":
-        """The scores of the batch read backwards: its last sequence first, from end to begin."""
+        """Read the scores of the batch backwards: its last sequence first, from end to begin."""
         row, indptr, previous, current, score = self.token_transitions
         backwards = np.full_like(row, -1)
         backwards[1:] = row[:0:-1]
@@ -222,7 +210,7 @@ class Scores(NamedTuple):
         return Scores(state, transition, self.end, self.begin, edges, self.own)
 
     def tokens(self, which: np.ndarray | slice) -> "Scores":
-        """The scores of some of the tokens, in double precision."""
+        """Return the scores of some of the tokens, in double precision."""
         edges = self.token_transitions._replace(row=self.token_transitions.row[which])
         transition, begin, end = (np.ascontiguousarray(part, dtype=float) for part in self[1:4])
         state = np.asarray(self.state[which], dtype=float)
@@ -264,14 +252,14 @@ class ScoreGradient(NamedTuple):
 
     @classmethod
     def zeros(cls, scores: Scores, state: np.ndarray | None = None) -> "ScoreGradient":
-        """All zero, ``state`` of the type of the state scores; or ``state`` is the given array."""
+        """Return zeros, ``state`` of the type of the state scores, or the given array."""
         parts = *scores[1:4], scores.token_transitions.score, scores.own
         others = [np.zeros(part.shape) for part in parts]
         return cls(np.zeros_like(scores.state) if state is None else state, *others)
 
     @classmethod
     def of(cls, out: "AddTo", scores: Scores) -> "ScoreGradient":
-        """The score gradient to add to: the given one, or zeros."""
+        """Return the score gradient to add to: the given one, or zeros."""
         if isinstance(out, ScoreGradient):
             return out
         if out is not None:
@@ -317,7 +305,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 
 def ends(offsets: np.ndarray) -> Ends:
-    """The first and the last token of each sequence that has any."""
+    """Return the first and the last token of each sequence that has any."""
     filled = offsets[1:] > offsets[:-1]
     if filled.all():
         return offsets[:-1], offsets[1:] - 1

@@ -1,6 +1,5 @@
 """Probabilities that runs of tokens have given labels."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,71 +7,69 @@ import numpy as np
 from ..data.ragged import joined_ranges
 from .base import Structure
 
-__all__ = ["check_spans", "span_log_probability"]
-
 # The number of tokens of the sequences of spans whose sums are computed at once.
 BLOCK = 20_000
 
 
-def span_log_probability(
-    structure: Structure,
-    scores: Any,
-    n_labels: int,
-    part: Callable[[np.ndarray], tuple[Any, Any]],
-    start: np.ndarray,
-    stop: np.ndarray,
-    labels: np.ndarray,
-    following: np.ndarray | None = None,
-    preceding: np.ndarray | None = None,
-) -> np.ndarray:
-    """Log-probabilities of spans; see :meth:`Capabilities.span_log_probability`.
+class HasSpans(Structure):
+    """Structures of sequences in which runs of tokens have given labels with some probability."""
 
-    The sum over the paths that have the labels of a span is the sum over all paths where no other
-    labels of these tokens are allowed.
+    def part(self, units: np.ndarray, scores: Any) -> tuple[Any, Any]:
+        """Return some of the sequences, and their scores, in double precision."""
+        tokens = joined_ranges(self.offsets[units], np.diff(self.offsets)[units])
+        return self.take(units), scores.tokens(tokens)
 
-    Parameters
-    ----------
-    structure : Structure
-        Of sequences.
-    scores : scores of the structure
-    n_labels : int
-    part : callable
-        Takes numbers of sequences; returns their structure, and their scores.
-    start, stop, labels, following, preceding
-        As in :meth:`Capabilities.span_log_probability`.
-    """
-    start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
-    offsets = structure.offsets
-    unit = check_spans(offsets, start, stop, labels, n_labels)
-    log_z, value = structure.log_partition(scores)[0], np.empty(len(start))
-    n_tokens, begins = np.diff(offsets), np.append(0, np.cumsum(stop - start))
-    after, before = (
-        None if allowed is None else np.broadcast_to(allowed, (len(start), n_labels))
-        for allowed in (following, preceding)
-    )
-    block = np.cumsum(n_tokens[unit]) // BLOCK
-    for number in np.unique(block):
-        which = np.flatnonzero(block == number)
-        own, own_scores = part(unit[which])
-        shift = own.offsets[:-1] - offsets[unit[which]]
-        first, end = start[which] + shift, stop[which] + shift
-        allowed = np.ones((own.n_tokens, n_labels), dtype=bool)
-        inside = joined_ranges(first, end - first)
-        allowed[inside] = False
-        allowed[inside, labels[begins[which[0]] : begins[which[-1] + 1]]] = True
-        if after is not None:
-            goes_on = end < own.offsets[1:]
-            allowed[end[goes_on]] = after[which[goes_on]]
-        if before is not None:
-            comes_after = first > own.offsets[:-1]
-            allowed[first[comes_after] - 1] = before[which[comes_after]]
-        value[which] = own.log_partition(own_scores.allow(allowed))[0]
-    with np.errstate(invalid="ignore"):  # where no path is possible, -inf - -inf is NaN
-        return np.minimum(value - log_z[unit], 0.0)
+    def n_labels_of(self, scores: Any) -> int:
+        """Return the number of labels."""
+        return scores.state.shape[1]
+
+    def span_log_probability(
+        self,
+        scores: Any,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """As :meth:`Capabilities.span_log_probability`; -inf for labels that are left out.
+
+        The sum over the paths that have the labels of a span is the sum over all paths where no
+        other labels of these tokens are allowed.
+        """
+        start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
+        offsets, n_labels = self.offsets, self.n_labels_of(scores)
+        unit = check_spans(offsets, start, stop, labels, n_labels)
+        whole, exact = self.part(np.arange(self.n_units), scores)
+        log_z, value = whole.log_partition(exact)[0], np.empty(len(start))
+        n_tokens, begins = np.diff(offsets), np.append(0, np.cumsum(stop - start))
+        after, before = (
+            None if allowed is None else np.broadcast_to(allowed, (len(start), n_labels))
+            for allowed in (following, preceding)
+        )
+        block = np.cumsum(n_tokens[unit]) // BLOCK
+        for number in np.unique(block):
+            which = np.flatnonzero(block == number)
+            own, own_scores = self.part(unit[which], scores)
+            shift = own.offsets[:-1] - offsets[unit[which]]
+            first, end = start[which] + shift, stop[which] + shift
+            allowed = np.ones((own.n_tokens, n_labels), dtype=bool)
+            inside = joined_ranges(first, end - first)
+            allowed[inside] = False
+            allowed[inside, labels[begins[which[0]] : begins[which[-1] + 1]]] = True
+            if after is not None:
+                goes_on = end < own.offsets[1:]
+                allowed[end[goes_on]] = after[which[goes_on]]
+            if before is not None:
+                comes_after = first > own.offsets[:-1]
+                allowed[first[comes_after] - 1] = before[which[comes_after]]
+            value[which] = own.log_partition(own_scores.allow(allowed))[0]
+        with np.errstate(invalid="ignore"):  # where no path is possible, -inf - -inf is NaN
+            return np.minimum(value - log_z[unit], 0.0)
 
 
 def check_spans(offsets: np.ndarray, start, stop, labels, n_labels: int) -> np.ndarray:
-    """The sequence of each span; ValueError unless every span is a part of one sequence."""
+    """Return the sequence of each span; ValueError unless every span is a part of one sequence."""
     if start.shape != stop.shape or labels.shape != ((stop - start).sum(),):
         raise ValueError(
             f"start, stop and labels do not belong together: they have the shapes {start.shape}, "

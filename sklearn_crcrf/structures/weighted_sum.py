@@ -7,8 +7,6 @@ import numpy as np
 from ..data.ragged import joined_ranges
 from .scores import ScoreGradient, Scores, TokenTransitions
 
-__all__ = ["WeightedSum"]
-
 
 class WeightedSum:
     """The sum of the scores of several chains, each times a weight, as the scores of one chain.
@@ -40,7 +38,7 @@ class WeightedSum:
         ]
 
     def scores(self, weights: np.ndarray) -> Scores:
-        """The weighted sum of all scores, in double precision.
+        """Return the weighted sum of all scores, in double precision.
 
         Parameters
         ----------
@@ -63,7 +61,7 @@ class WeightedSum:
         return Scores(state, transition, begin, end, edges)
 
     def pullback(self, counts: ScoreGradient) -> np.ndarray:
-        """Derivatives by the weights, given the score gradient.
+        """Return derivatives by the weights, given the score gradient.
 
         Parameters
         ----------
@@ -84,7 +82,7 @@ class WeightedSum:
 
 
 def _dot(counts: ScoreGradient, scores: Scores) -> float:
-    """The sum of derivatives times scores, in which a score of -inf counts as zero."""
+    """Return the sum of derivatives times scores, in which a score of -inf counts as zero."""
     values = (*scores[:4], scores.token_transitions.score)
     return sum(
         float((n * np.where(np.isneginf(part), 0.0, part)).sum())
@@ -137,7 +135,7 @@ def _join_edges(scores: Sequence[Scores]) -> tuple[TokenTransitions, list[np.nda
 def _entries(
     edges: TokenTransitions, rows: np.ndarray, n_labels: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The entries of these rows (-1: no row), and their keys: place, current, previous."""
+    """Return the entries of these rows (-1: no row), and their keys: place, current, previous."""
     place = np.flatnonzero(rows >= 0)
     start = edges.indptr[rows[place]]
     lengths = edges.indptr[rows[place] + 1] - start

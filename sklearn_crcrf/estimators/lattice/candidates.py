@@ -110,10 +110,50 @@ class Proposals(NamedTuple):
         model = clone(self.estimator)
         return model.fit(X, y) if (weight == 1.0).all() else model.fit(X, y, sample_weight=weight)
 
-    def of(self, model: BaseSequenceClassifier, X: SequenceArray, threshold: float) -> Candidates:
-        """Return the candidates that a fitted model proposes."""
-        candidates = likely_labels(model, X, threshold)
-        return self._renamed(candidates, self._rank(model), threshold)
+    def of(
+        self,
+        model: BaseSequenceClassifier,
+        X: SequenceArray,
+        threshold: float,
+        ids: np.ndarray | None = None,
+    ) -> tuple[Candidates, int]:
+        """Return the candidates that a fitted model proposes, always with the gold labels.
+
+        Parameters
+        ----------
+        model : BaseSequenceClassifier
+        X : SequenceArray
+        threshold : float
+            Labels of a smaller probability are no candidates.
+        ids : ndarray of shape (n_tokens,), optional
+            Gold labels.
+
+        Returns
+        -------
+        candidates : Candidates
+            Their labels are positions in ``classes``, as gold labels are.
+        n_added : int
+            How many gold labels the model did not propose.
+        """
+        rank = {label: i for i, label in enumerate(self.classes.tolist())}
+        place = np.array([rank[label] for label in model.classes_.tolist()], dtype=np.int32)
+        of_model = np.full(len(self.classes), -1)
+        of_model[place] = np.arange(len(place))
+        gold = None if ids is None else of_model[ids]
+        found, least = likely_labels(model, X, threshold, gold), np.log(threshold)
+        candidates = found._replace(
+            label=place[found.label],
+            log_probability=np.maximum(found.log_probability, least),
+            n_labels=len(self.classes),
+        )
+        if ids is None or gold is None:
+            return candidates, 0
+        best = np.full(len(ids), -np.inf)
+        np.maximum.at(best, found.token, found.log_probability)
+        is_below = found.log_probability < np.minimum(least, best)[found.token]
+        n_added = int((is_below & (candidates.label == ids[found.token])).sum())
+        missing = np.flatnonzero(gold < 0)
+        return _added(candidates, missing, ids[missing], least), n_added + len(missing)
 
     def folds(
         self, X: SequenceArray, ids: np.ndarray, weight: np.ndarray, n_folds: int
@@ -155,7 +195,7 @@ class Proposals(NamedTuple):
             n_tokens = max(1, len(ids))
             sample = np.arange(0, len(X), max(1, len(folds) * n_tokens // SAMPLE))
             own = SequenceArray(ids, X.offsets)[sample].data
-            candidates, _ = self._with_gold(Fold(model, X[sample], own), LEAST)
+            candidates, _ = self.of(model, X[sample], LEAST, own)
             logarithm = candidates.log_probability
             of_gold.append(logarithm[candidates.label == own[candidates.token]])
             of_all.append(logarithm)
@@ -181,43 +221,13 @@ class Proposals(NamedTuple):
         candidates : Candidates
         statistics : CandidateStatistics
         """
-        parts = [self._with_gold(fold, threshold) for fold in folds]
+        parts = [self.of(model, X, threshold, ids) for model, X, ids in folds]
         candidates = Candidates.concatenate([part for part, _ in parts])
         n_added = sum(number for _, number in parts)
         n_tokens = max(1, len(candidates.indptr) - 1)
         return candidates, CandidateStatistics(
             (len(candidates.label) - n_added) / n_tokens, n_added / n_tokens
         )
-
-    def _rank(self, model: BaseSequenceClassifier) -> np.ndarray:
-        """Return the position in ``classes`` of each label of a model, in the same order."""
-        rank = {label: i for i, label in enumerate(self.classes.tolist())}
-        return np.array([rank[label] for label in model.classes_.tolist()], dtype=np.int32)
-
-    def _renamed(self, candidates: Candidates, rank: np.ndarray, threshold: float) -> Candidates:
-        """Return candidates as positions in ``classes``, with bounded log-probabilities."""
-        return candidates._replace(
-            label=rank[candidates.label],
-            log_probability=np.maximum(candidates.log_probability, np.log(threshold)),
-            n_labels=len(self.classes),
-        )
-
-    def _with_gold(self, fold: Fold, threshold: float) -> tuple[Candidates, int]:
-        """Return candidates of a fold, and how many gold labels had to be added to them."""
-        model, X, ids = fold
-        rank = self._rank(model)
-        of_model = np.full(len(self.classes), -1)
-        of_model[rank] = np.arange(len(rank))
-        proposed = likely_labels(model, X, threshold, of_model[ids])
-        is_gold = rank[proposed.label] == ids[proposed.token]
-        best = np.full(len(ids), -np.inf)
-        np.maximum.at(best, proposed.token, proposed.log_probability)
-        enough = np.minimum(np.log(threshold), best)
-        added = is_gold & (proposed.log_probability < enough[proposed.token])
-        missing = np.flatnonzero(of_model[ids] < 0)
-        candidates = self._renamed(proposed, rank, threshold)
-        candidates = _added(candidates, missing, ids[missing], float(np.log(threshold)))
-        return candidates, int(added.sum()) + len(missing)
 
 
 def _added(

@@ -387,7 +387,7 @@ default="adagrad"
 
     def _structure(self, X: SequenceArray) -> Structure:
         offsets = self._sequences(X).offsets
-        candidates = self._proposals().of(self.candidate_model_, X, self.threshold_)
+        candidates, _ = self._proposals().of(self.candidate_model_, X, self.threshold_)
         return Lattice(offsets, candidates, self.order)
 
     def _prepare(self, X: SequenceArray) -> sp.csr_array:

@@ -8,7 +8,7 @@ from ..._kernels.chain import viterbi
 from ..._kernels.chain.paths import k_best
 from ..._kernels.chain.scores import BatchScores
 from ..._kernels.tree.messages import TreeRows
-from ...data.ragged import joined_ranges, longest_first
+from ...data.ragged import longest_first
 from ..candidates import Candidates
 from ..k_best import k_best_paths
 from ..lattice.pruning import prune_chains
@@ -16,14 +16,14 @@ from ..messages import rows_of_chains
 from ..pieces import Pieces
 from ..rooted import Rooted
 from ..scores import Ends, Pullback, Scores, ends
-from ..spans import span_log_probability
+from ..spans import HasSpans
 from .span_margins import margins_of_spans
 from .sums import PathSums
 
 __all__ = ["Chain"]
 
 
-class Chain(Rooted):
+class Chain(HasSpans, Rooted):
     """Linear chains of labels over the sequences of a batch.
 
     A chain has all capabilities. Each method is documented where it is declared, in
@@ -111,24 +111,6 @@ class Chain(Rooted):
 
         sizes = np.full(self.n_tokens, len(transposed))
         return k_best_paths(self.offsets, sizes, sizes, k, search)
-
-    def span_log_probability(
-        self,
-        scores: Scores,
-        start: np.ndarray,
-        stop: np.ndarray,
-        labels: np.ndarray,
-        following: np.ndarray | None = None,
-        preceding: np.ndarray | None = None,
-    ) -> np.ndarray:
-        def part(units: np.ndarray) -> tuple[Chain, Scores]:
-            own = self.take(units)
-            tokens = joined_ranges(self.offsets[units], np.diff(own.offsets))
-            return own, scores.tokens(tokens)
-
-        scores = scores.tokens(slice(None))
-        spans = start, stop, labels, following, preceding
-        return span_log_probability(self, scores, scores.state.shape[1], part, *spans)
 
     def span_margin(
         self,

@@ -1,6 +1,7 @@
 """Chains whose scores reach back several labels, over the likely labels of each token."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +12,6 @@ from ..lattice.lattice import Lattice, LatticeScores
 from ..lattice.pruning import MOST_OF_RUNS, chain_candidates, prune_higher_order, with_run_scores
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .chain import Chain
-
-__all__ = ["HigherOrderChain"]
 
 # In k best paths, what a threshold is multiplied by if it leaves too few paths, and the least one.
 SMALLER, LEAST = 1e-6, 1e-30
@@ -78,7 +77,7 @@ class HigherOrderChain(Structure):
         return self.chain.links()
 
     def lattice(self, scores: Scores) -> tuple[Lattice, LatticeScores]:
-        """The lattice of the likely labels, and the scores of all its runs."""
+        """Return the lattice of the likely labels, and the scores of all its runs."""
         return self._lattice(scores, self._candidates(scores, self.threshold))
 
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
@@ -158,19 +157,10 @@ class HigherOrderChain(Structure):
             few = few[[len(found[unit][0]) < wanted[unit] for unit in few]]
         return found
 
-    def span_log_probability(
-        self,
-        scores: Scores,
-        start: np.ndarray,
-        stop: np.ndarray,
-        labels: np.ndarray,
-        following: np.ndarray | None = None,
-        preceding: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def span_log_probability(self, scores: Scores, *spans: Any, **neighbours: Any) -> np.ndarray:
         """As :meth:`Capabilities.span_log_probability`; -inf for labels that are left out."""
         lattice, of_runs = self.lattice(scores)
-        spans = start, stop, labels, following, preceding
-        return lattice.span_log_probability(of_runs, *spans)
+        return lattice.span_log_probability(of_runs, *spans, **neighbours)
 
     def likely_labels(
         self, scores: Scores, threshold: float, gold: np.ndarray | None = None
@@ -205,6 +195,6 @@ class HigherOrderChain(Structure):
         return with_run_scores(self.offsets, scores, self.run_scores, candidates)
 
     def _ends_of_runs(self, n: int) -> np.ndarray:
-        """The last tokens of all runs of n tokens."""
+        """Return the last tokens of all runs of n tokens."""
         position = np.arange(self.n_tokens) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
         return np.flatnonzero(position >= n - 1)

@@ -27,7 +27,7 @@ N_ROUNDS = 20
 
 
 class Slots(NamedTuple):
-    """The slots of all tokens, one for each of their links; see ``_graph_order.pyx``.
+    """The slots of all tokens, one for each of their links; see ``graph/order.pxi``.
 
     Parameters
     ----------

@@ -21,11 +21,10 @@ from ..._kernels.lattice.runs import (
     starts_of_runs,
 )
 from ...data.ragged import joined_ranges
-from ..base import Structure
 from ..candidates import Candidates
 from ..k_best import k_best_paths
-from ..scores import Pullback, ScoreGradient, Scores
-from ..spans import span_log_probability
+from ..scores import Pullback, ScoreGradient, Scores, add_with_ends
+from ..spans import HasSpans
 
 __all__ = ["Lattice", "LatticeScores"]
 
@@ -58,40 +57,40 @@ class LatticeScores(NamedTuple):
         return self.runs[: len(self.candidates.label)]
 
     def shared(self) -> Iterator[tuple[str, np.ndarray]]:
-        """The scores that tokens share: none."""
+        """Return the scores that tokens share: none."""
         return iter(())
 
     def are_below(self, limit: float, start: int, stop: int) -> np.ndarray:
-        """Which of the tokens ``start`` to ``stop`` have only state scores below a limit."""
+        """Return which of the tokens ``start`` to ``stop`` have only state scores below a limit."""
         above = np.append(0, np.cumsum(~(self.state < limit)))[self.candidates.indptr]
         return np.diff(above[start : stop + 1]) == 0
 
     def largest(self) -> float:
-        """The largest of all scores, at least 0."""
+        """Return the largest of all scores, at least 0."""
         return float(self.runs.max(initial=0.0))
 
     def with_state(self, state: np.ndarray) -> "LatticeScores":
-        """The same scores but for the scores of single candidates."""
+        """Return the same scores but for the scores of single candidates."""
         longer = self.runs[len(state) :]
         return LatticeScores(np.concatenate([state, longer]), self.candidates)
 
     def costs(self, y: np.ndarray) -> np.ndarray:
-        """The cost of each candidate: 1 where it is wrong; as :meth:`Scores.costs`."""
+        """Return the cost of each candidate: 1 where it is wrong; as :meth:`Scores.costs`."""
         token, label = self.candidates.token, self.candidates.label
         right = y[token, label] if y.ndim == 2 else y[token] == label
         return np.logical_not(right).astype(self.runs.dtype)
 
     def allow(self, labels: np.ndarray) -> "LatticeScores":
-        """The same scores, but -inf for candidates that are not allowed."""
+        """Return the same scores, but -inf for candidates that are not allowed."""
         allowed = labels[self.candidates.token, self.candidates.label]
         return self.with_state(np.where(allowed, self.state, -np.inf).astype(self.runs.dtype))
 
     def times(self, factor: float) -> "LatticeScores":
-        """All scores times a positive number."""
+        """Return all scores times a positive number."""
         return LatticeScores(float(factor) * self.runs, self.candidates)
 
 
-class Lattice(Structure):
+class Lattice(HasSpans):
     """Linear chains over some candidate labels of each token, of any order.
 
     The score of a path is the sum of the scores of all its runs: sequences of 1, 2, ...,
@@ -147,13 +146,13 @@ class Lattice(Structure):
         return int(self.start[-1, -1])
 
     def runs(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The runs of ``n + 1`` candidates: the token each ends at, and its number there."""
+        """Return the runs of ``n + 1`` candidates: the token each ends at, and its number there."""
         first = self.start[n, :-1]
         token = np.repeat(np.arange(self.n_tokens), np.diff(self.start[n]))
         return token, np.arange(self.start[n, 0], self.start[n, -1]) - first[token]
 
     def labels_of_runs(self, n: int) -> np.ndarray:
-        """The labels of the runs of ``n + 1`` candidates, int32 of shape (n + 1, n_runs)."""
+        """Return the labels of the runs of ``n + 1`` candidates, int32 of shape (n + 1, n_runs)."""
         token, number = self.runs(n)
         sizes, labels = np.diff(self.candidates.indptr), np.empty((n + 1, len(token)), np.int32)
         for k in range(n, -1, -1):
@@ -175,11 +174,11 @@ class Lattice(Structure):
         return Lattice(offsets, self.candidates.take(tokens), self.order)
 
     def places_at(self, n: int, token: int) -> slice:
-        """Where the runs of ``n + 1`` candidates that end at a token are."""
+        """Return where the runs of ``n + 1`` candidates that end at a token are."""
         return slice(*self.start[n, token : token + 2].tolist())
 
     def places_of(self, units: np.ndarray) -> np.ndarray:
-        """Where the runs of some of the units are, in the order of the runs of ``take(units)``."""
+        """Return where the runs of some of the units are, in the order of ``take(units)``."""
         first, stop = self.start[:, self.offsets[units]], self.start[:, self.offsets[units + 1]]
         return joined_ranges(first.ravel(), (stop - first).ravel())
 
@@ -188,7 +187,7 @@ class Lattice(Structure):
         return current - 1, current
 
     def scores_of(self, scores: Scores) -> LatticeScores:
-        """The scores of chains, for the candidates; runs of more than two have the score 0.
+        """Return the scores of chains, for the candidates; runs of more than two have the score 0.
 
         Parameters
         ----------
@@ -221,9 +220,7 @@ class Lattice(Structure):
         """
         state = np.zeros(out.state.shape)
         state[self.candidates.token, self.candidates.label] = gradient.state
-        out.state[:] += state
-        out.begin[:] += state[self.first_tokens()].sum(axis=0)
-        out.end[:] += state[self.last_tokens()].sum(axis=0)
+        add_with_ends(out, state, self.ends)
         previous, current = self.labels_of_runs(1)
         of_pairs = gradient.runs[self.start[1, 0] : self.start[1, -1]]
         out.add_transitions(scores, self.runs(1)[0], previous, current, of_pairs)
@@ -341,24 +338,12 @@ class Lattice(Structure):
             for (value, paths), (start, stop) in zip(found, pairwise(self.offsets), strict=True)
         ]
 
-    def span_log_probability(
-        self,
-        scores: Any,
-        start: np.ndarray,
-        stop: np.ndarray,
-        labels: np.ndarray,
-        following: np.ndarray | None = None,
-        preceding: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """As :meth:`Capabilities.span_log_probability`; -inf for labels that are no candidates."""
+    def part(self, units: np.ndarray, scores: Any) -> tuple["Lattice", Any]:
+        own, runs = self.take(units), scores.runs[self.places_of(units)]
+        return own, scores._replace(runs=runs, candidates=own.candidates)
 
-        def part(units: np.ndarray) -> tuple[Lattice, Any]:
-            own = self.take(units)
-            runs = scores.runs[self.places_of(units)]
-            return own, scores._replace(runs=runs, candidates=own.candidates)
-
-        spans = start, stop, labels, following, preceding
-        return span_log_probability(self, scores, self.candidates.n_labels, part, *spans)
+    def n_labels_of(self, scores: Any) -> int:
+        return self.candidates.n_labels
 
     def _sums(self, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         log_z, message, conditional = np.empty(self.n_units), *np.empty((2, self.n_runs))

@@ -6,22 +6,14 @@ probabilities, from exact sums over the paths that are left, decide about the re
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._kernels.lattice.runs import score_lattice_runs
 from ...data.ragged import joined_ranges
 from ..scores import Scores
 from .lattice import Candidates, Lattice, LatticeScores
-from .run_table import RunTable
-
-__all__ = [
-    "MOST_OF_RUNS",
-    "chain_candidates",
-    "prune_chains",
-    "prune_higher_order",
-    "with_run_scores",
-]
 
 RunScore = Callable[..., np.ndarray]
 
@@ -32,6 +24,80 @@ MOST = 16
 SHARE, MOST_OF_RUNS = 0.1, 8
 
 
+class RunTable(NamedTuple):
+    """The scores of three or more labels in a row, by the labels before the last one.
+
+    Parameters
+    ----------
+    n_labels : int
+    contexts : int64 ndarray of shape (n_contexts,)
+        The labels before the last one, as numbers with one digit for each label, which rise.
+    starts : int64 ndarray of shape (n_contexts + 1,)
+        The entries of context ``c`` are from ``starts[c]`` to ``starts[c + 1] - 1``.
+    last : int32 ndarray of shape (n_entries,)
+        The last labels, which rise within a context.
+    score : float64 ndarray of shape (n_entries,)
+    unseen : float64 ndarray of shape (n_contexts,)
+        The score of all other last labels. In all other contexts the score is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import RunTable
+    >>> last = np.array([1], dtype=np.int32)
+    >>> after_1_0 = np.array([2]), np.array([0, 1]), last, np.array([3.0]), np.array([-1.0])
+    >>> table = RunTable(2, *after_1_0)  # of two labels
+    >>> table(*np.array([[0, 1, 1], [0, 0, 0], [1, 0, 1]]))
+    array([ 0., -1.,  3.])
+    """
+
+    n_labels: int
+    contexts: np.ndarray
+    starts: np.ndarray
+    last: np.ndarray
+    score: np.ndarray
+    unseen: np.ndarray
+
+    @classmethod
+    def of_keys(
+        cls,
+        n_labels: int,
+        keys: np.ndarray,
+        score: np.ndarray,
+        contexts: np.ndarray,
+        unseen: np.ndarray,
+    ) -> "RunTable":
+        """Return the table of runs, which are numbers with one digit for each label, and rise."""
+        context, last = np.divmod(keys, n_labels)
+        starts = np.append(np.searchsorted(context, contexts), len(keys)).astype(np.int64)
+        return cls(n_labels, contexts, starts, last.astype(np.int32), score, unseen)
+
+    def __call__(self, *labels: np.ndarray) -> np.ndarray:
+        """Return the scores of labels in a row, all of shape (n,)."""
+        *before, last = (np.asarray(ids, dtype=np.int64) for ids in labels)
+        context = before[0]
+        for ids in before[1:]:
+            context = context * self.n_labels + ids
+        scores = np.zeros(len(last))
+        if len(self.contexts) == 0:
+            return scores
+        at = np.minimum(np.searchsorted(self.contexts, context), len(self.contexts) - 1)
+        known = np.flatnonzero(self.contexts[at] == context)
+        scores[known] = self.unseen[at[known]]
+        of_entry = np.repeat(self.contexts, np.diff(self.starts)) * self.n_labels + self.last
+        wanted = context * self.n_labels + last
+        at = np.minimum(np.searchsorted(of_entry, wanted), len(of_entry) - 1)
+        found = of_entry[at] == wanted
+        scores[found] = self.score[at[found]]
+        return scores
+
+    def of_lattice(self, lattice: Any, n: int, runs: np.ndarray) -> None:
+        """Write the scores of all runs of n + 1 labels of a lattice into the array of all runs."""
+        score_lattice_runs(
+            lattice.runs_of_candidates, lattice.candidates.label, self.n_labels, n, self[1:], runs
+        )
+
+
 def prune_chains(
     offsets: np.ndarray,
     scores: Scores,
@@ -39,7 +105,7 @@ def prune_chains(
     gold: np.ndarray | None = None,
     most: int = MOST,
 ) -> tuple[np.ndarray, Candidates]:
-    """The labels of chains of a probability of at least a threshold.
+    """Return the labels of chains of a probability of at least a threshold.
 
     Parameters
     ----------
@@ -85,7 +151,7 @@ def prune_higher_order(
 
 
 def chain_candidates(chain: Any, scores: Scores, threshold: float, most: int) -> Candidates:
-    """The most probable labels of chains; some path is possible if any path is.
+    """Return the most probable labels of chains; some path is possible if any path is.
 
     Parameters
     ----------
@@ -119,7 +185,7 @@ def chain_candidates(chain: Any, scores: Scores, threshold: float, most: int) ->
 def with_run_scores(
     offsets: np.ndarray, scores: Scores, run_scores: Sequence[RunScore], candidates: Candidates
 ) -> tuple[Lattice, LatticeScores]:
-    """The lattice of candidates in which runs of three or more labels have scores, too.
+    """Return the lattice of candidates in which runs of three or more labels have scores, too.
 
     Parameters
     ----------
@@ -152,7 +218,7 @@ def _prune(
 def _best_states(
     state: np.ndarray, margin: float, gold: np.ndarray | None, most: int
 ) -> np.ndarray:
-    """Which labels have one of the best state scores of their token, bool (n_tokens, n_labels)."""
+    """Return which labels have one of the best scores of their token, (n_tokens, n_labels)."""
     if len(state) == 0:
         return np.zeros(state.shape, dtype=bool)
     best = state >= (state.max(axis=1) - state.dtype.type(margin))[:, None]

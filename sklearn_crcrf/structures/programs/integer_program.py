@@ -74,7 +74,7 @@ class IntegerPrograms:
     """Best labellings of single units of a batch under linear inequalities (Roth & Yih 2005).
 
     The links may form cycles. Without cycles, bounds of the scores of labellings keep programs
-    small, see :class:`~sklearn_crcrf.structures.programs.narrowed_program.NarrowedProgram`.
+    small, see :class:`~sklearn_crcrf.structures.programs.linear_program.NarrowedProgram`.
 
     Parameters
     ----------

@@ -9,13 +9,13 @@ from ..._kernels.segments import sums as kernels
 from ..._kernels.segments.batch import BatchSegments, segment_maxima
 from ...data.ragged import joined_ranges
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
-from ..spans import check_spans, span_log_probability
+from ..spans import HasSpans, check_spans
 from .costs import SegmentCosts
 from .positions import Positions, PositionStates
 from .structure import SegmentStructure
 
 
-class SemiMarkovChain(SegmentStructure):
+class SemiMarkovChain(HasSpans, SegmentStructure):
     """Sequences of segments, each with a score besides the scores of its labels [1]_.
 
     A labelling in the scheme IOB2 or IOBES spells one segmentation, and its score is the score of a
@@ -206,22 +206,8 @@ class SemiMarkovChain(SegmentStructure):
         positions = self.positions(scores)
         return positions.labels(self.chain.sample(positions.scores, n_samples, rng))
 
-    def span_log_probability(
-        self,
-        scores: Scores,
-        start: np.ndarray,
-        stop: np.ndarray,
-        labels: np.ndarray,
-        following: np.ndarray | None = None,
-        preceding: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """As :meth:`Capabilities.span_log_probability`."""
-
-        def part(units: np.ndarray) -> tuple[SemiMarkovChain, Scores]:
-            return self._part(units, scores)[:2]
-
-        spans = start, stop, labels, following, preceding
-        return span_log_probability(self, scores, scores.state.shape[1], part, *spans)
+    def part(self, units: np.ndarray, scores: Scores) -> tuple["SemiMarkovChain", Scores]:
+        return self._part(units, scores)[:2]
 
     def span_margin(
         self,
