@@ -58,6 +58,7 @@ DIRECTIVES = {
     "wraparound": False,
     "initializedcheck": False,
     "cdivision": True,
+    "auto_pickle": False,  # of no use, and many lines for each class
 }
 COMPILE_ARGS = {
     "unix": ["-O3", "-g0", "-fno-math-errno"],
@@ -84,11 +85,16 @@ class BuildKernels(build_ext):
             kernel = extension.name.removeprefix(f"{PACKAGE}.").replace(".", "/")
             extension.sources = translated.sources
             extension.depends = with_included([*translated.depends, f"{FOLDER}/cores.h"])
-            if kernel in WITH_CORES or kernel == "machine":
-                extension.sources = [write_with_cores(Path(translated.sources[0]), sets)]
             extension.extra_compile_args = options[:]
+            if extension.name != MEMORYVIEWS:
+                own_sets = sets if kernel in WITH_CORES or kernel == "machine" else []
+                extension.sources = [write_with_cores(Path(translated.sources[0]), own_sets)]
+            elif kind != "msvc":
+                extension.extra_compile_args.append("-Os")
             if kernel in UNFUSED and kind != "msvc":
                 extension.extra_compile_args.append("-ffp-contract=off")
+            if GIVEN_ARGS is None and sys.platform == "linux":
+                extension.extra_link_args = ["-s"]  # no names for debuggers
         super().build_extensions()
 
     def instruction_sets(self):
@@ -176,6 +182,12 @@ FUNCTION = re.compile(
     r".*?/\* function exit code \*/\n.*?^\}\n",
     re.MULTILINE | re.DOTALL,
 )
+# All else that Cython writes is called seldom: it shall be small. Only gcc knows the pragma.
+SMALL = (
+    "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC push_options\n"
+    '#pragma GCC optimize("Os")\n#endif\n'
+)
+FAST = "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC pop_options\n#endif\n"
 NOT_OF_CORE = re.compile(r"__[gs]et__\(|_cython__\(|_genexpr\(|\*__pyx_v_signatures")
 # What headers define: functions, types of vectors, and functions that macros write.
 DEFINED = re.compile(
@@ -185,7 +197,7 @@ DEFINED = re.compile(
 
 
 def with_cores(text, sets):
-    """The C of a kernel, with a core for each of the sets of instructions.
+    """The C of a kernel, with a core for each of the sets of instructions, if any, and small else.
 
     Each core defines the functions under names of its own, and includes again the headers that
     have vectors, for the instructions that the compiler may then use.
@@ -200,8 +212,10 @@ def with_cores(text, sets):
     names = [match[1] for match in found]
     headers = re.findall(r'^#include "(.+\.h)"$', before, re.MULTILINE)
     headers = [name for name in headers if "vectors.h" in "".join(read_headers([name]))]
-    if not (names and headers):
-        return built + text
+    if not (names and headers and sets):
+        for match in found:
+            functions = functions.replace(match[0], FAST + match[0] + SMALL)
+        return "".join([built, before, SMALL, functions, after, FAST])
     prototypes = [f"{match[0].split(' {', 1)[0]};\n" for match in found]
     for match in found:
         functions = functions.replace(match[0], "")
@@ -217,7 +231,8 @@ def with_cores(text, sets):
     cores = [core_for(name, headers, core) for name in sets]
     chosen = "".join(choice(name, sets) for name in called)
     return "".join(
-        [built, before, '#include "cores.h"\n', defined, *cores, chosen, functions, after]
+        [built, before, '#include "cores.h"\n', defined, *cores, chosen]
+        + [SMALL, functions, after, FAST]
     )
 
 

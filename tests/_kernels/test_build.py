@@ -105,9 +105,24 @@ def test_one_set_alone_needs_no_choice(build):
     assert "chosen_set" not in text
 
 
-def test_what_has_no_vectors_has_no_cores(build):
-    text = TRANSLATED.replace("vectors.h", "turns.h")
-    assert build.with_cores(text, ["avx2"]) == '#define BUILT_SETS "avx2"\n' + text
+@pytest.mark.parametrize(("header", "sets"), [("turns.h", ["avx2"]), ("vectors.h", [])])
+def test_what_has_no_vectors_or_sets_has_no_cores(build, header, sets):
+    text = TRANSLATED.replace("vectors.h", header)
+    found = build.with_cores(text, sets)
+    assert found.startswith(f'#define BUILT_SETS "{"".join(sets)}"\n')
+    for pragmas in (build.SMALL, build.FAST):
+        assert found.count(pragmas) == 3
+        found = found.replace(pragmas, "")
+    assert found.endswith(f"\n{text}")
+
+
+@pytest.mark.parametrize("sets", [[], ["baseline", "avx2"]])
+def test_all_but_the_kernels_is_small(build, sets):
+    text = build.with_cores(TRANSLATED, sets)
+    small = "".join(re.findall(f"{re.escape(build.SMALL)}(.*?){re.escape(build.FAST)}", text, re.S))
+    assert "*__pyx_pw_total_of(PyObject *__pyx_self, PyObject *x) {" in small
+    assert "_total_of(PyObject *__pyx_self, double" not in small
+    assert "__pyx_f_total(double const *__pyx_v_x, Py_ssize_t __pyx_v_n) {" not in small
 
 
 def test_a_file_that_is_there_is_not_written_again(build, tmp_path):

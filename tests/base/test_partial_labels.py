@@ -48,12 +48,15 @@ def hidden(missing, dtype=object):
 def test_missing_labels_of_a_table_are_unknown_labels_of_lists(estimator):
     expected = np.concatenate(estimator.fit(X, LISTS).predict(X)).tolist()
     score = estimator.score(X, LISTS)
-    for y in (
-        *(hidden(missing) for missing in (None, np.nan, pd.NA)),
-        *(hidden(None, dtype) for dtype in ("string", "category")),
-        hidden(None).to_numpy(),
+    given = [
+        hidden(None, "category"),
         hidden(np.nan).tolist(),
-    ):
+        *(hidden(missing) for missing in (None, np.nan, pd.NA)),
+        hidden(None, "string"),
+        hidden(None).to_numpy(),
+    ]
+    # All estimators read labels in the same way: one of them tries all kinds.
+    for y in given if isinstance(estimator, HMM) else given[:2]:
         assert estimator.fit(FRAME, y).predict(FRAME).tolist() == expected
         assert estimator.classes_.tolist() == ["B-A", "B-B", "B-C"]
         assert estimator.score(FRAME, y) == score

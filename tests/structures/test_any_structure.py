@@ -194,7 +194,7 @@ def test_every_criterion_is_trained(name, structure):
     check_supported(criterion.solver, problem)
     start = start_of(structure)
     first = problem.objective()(start)[0]
-    options = {**OPTIONS, "max_iter": 5}
+    options = {**OPTIONS, "max_iter": 2}
     result = solve(criterion.solver, problem, start.copy(), stochastic={}, **options)
     assert problem.objective()(result.x)[0] < first or criterion is log_loss
 
