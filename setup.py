@@ -86,6 +86,8 @@ class BuildKernels(build_ext):
             extension.sources = translated.sources
             extension.depends = with_included([*translated.depends, f"{FOLDER}/cores.h"])
             extension.extra_compile_args = options[:]
+            if kernel.startswith("text/"):
+                extension.define_macros = [("READS_STRINGS", None)]
             if extension.name != MEMORYVIEWS:
                 own_sets = sets if kernel in WITH_CORES or kernel == "machine" else []
                 extension.sources = [write_with_cores(Path(translated.sources[0]), own_sets)]
@@ -182,12 +184,11 @@ FUNCTION = re.compile(
     r".*?/\* function exit code \*/\n.*?^\}\n",
     re.MULTILINE | re.DOTALL,
 )
-# All else that Cython writes is called seldom: it shall be small. Only gcc knows the pragma.
-SMALL = (
-    "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC push_options\n"
-    '#pragma GCC optimize("Os")\n#endif\n'
-)
-FAST = "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC pop_options\n#endif\n"
+# All else that Cython writes runs once in each call, and shall be small. Only gcc knows how; and
+# what reads strings calls it for each of them.
+IF_SMALL = "#if defined(__GNUC__) && !defined(__clang__) && !defined(READS_STRINGS)\n"
+SMALL = f'{IF_SMALL}#pragma GCC push_options\n#pragma GCC optimize("Os")\n#endif\n'
+FAST = f"{IF_SMALL}#pragma GCC pop_options\n#endif\n"
 NOT_OF_CORE = re.compile(r"__[gs]et__\(|_cython__\(|_genexpr\(|\*__pyx_v_signatures")
 # What headers define: functions, types of vectors, and functions that macros write.
 DEFINED = re.compile(
@@ -230,10 +231,8 @@ def with_cores(text, sets):
     core += "".join(match[0] for match in found)
     cores = [core_for(name, headers, core) for name in sets]
     chosen = "".join(choice(name, sets) for name in called)
-    return "".join(
-        [built, before, '#include "cores.h"\n', defined, *cores, chosen]
-        + [SMALL, functions, after, FAST]
-    )
+    core = "".join(['#include "cores.h"\n', defined, *cores, chosen])
+    return "".join([built, before, core, SMALL, functions, after, FAST])
 
 
 def core_for(name, headers, core):

@@ -24,7 +24,7 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("tests", deadline=None, max_examples=25)
+settings.register_profile("tests", deadline=None, max_examples=15)
 settings.load_profile("tests")
 
 

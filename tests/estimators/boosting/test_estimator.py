@@ -28,7 +28,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [BoostedCRF(max_iter=5, sample_unit="token", max_depth=3)],
+    [BoostedCRF(max_iter=3, sample_unit="token", max_depth=3)],
     expected_failed_checks=expected_failures,
 )
 def test_estimator_checks(estimator, check, monkeypatch):
@@ -36,7 +36,7 @@ def test_estimator_checks(estimator, check, monkeypatch):
     set_params = BoostedCRF.set_params
 
     def set_few(self, **params):
-        return set_params(self, **({"max_iter": 50} if params == {"max_iter": 1000} else params))
+        return set_params(self, **({"max_iter": 20} if params == {"max_iter": 1000} else params))
 
     monkeypatch.setattr(BoostedCRF, "set_params", set_few)
     check(estimator)

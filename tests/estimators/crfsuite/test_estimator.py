@@ -211,7 +211,7 @@ def test_names_in_dutch_text(parameters):
         pytest.skip(str(error))
     (X, y), (X_new, _) = (
         ([[tutorial_features(x, t) for t in range(len(x))] for x in words[:n]], labels[:n])
-        for (words, labels), n in ((train, 100), (test, 200))
+        for (words, labels), n in ((train, 50), (test, 100))
     )
     stop = LESS_TIGHT if "c1" in parameters else TIGHT
     theirs = train_theirs(X, y, epsilon=1e-9, **stop, **parameters)

@@ -60,7 +60,7 @@ def assert_same_model(crf, expected, X):
 
 
 @pytest.mark.parametrize("crf", SETTINGS, ids=repr)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(a=corpora, b=corpora, interleave=st.booleans())
 def test_forgotten_data_was_never_there(crf, a, b, interleave):
     assume(any(a) and any(b))
@@ -73,7 +73,7 @@ def test_forgotten_data_was_never_there(crf, a, b, interleave):
 
 
 @pytest.mark.parametrize("crf", SETTINGS, ids=repr)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(a=corpora, b=corpora)
 def test_data_in_two_parts_is_data_in_one(crf, a, b):
     assume(any(a) and any(b))

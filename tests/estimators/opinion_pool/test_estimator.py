@@ -49,6 +49,7 @@ EXPERTS = [
     ("lower", make_pipeline(TokenFeatures(["lower", "suffix2"]), CRF(dtype="float32"))),
 ]
 OF_NUMBERS = [("crf", CRF(boundaries=True, tol=0.1)), ("hmm", HMM())]
+COUNTED = [("empirical", EmpiricalCRF()), ("hmm", HMM())]
 
 
 def pool_of(*names, **options):
@@ -67,7 +68,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [OpinionPoolCRF(OF_NUMBERS, sample_unit="token", random_state=0)],
+    [OpinionPoolCRF(COUNTED, sample_unit="token", random_state=0)],
     expected_failed_checks=expected_failures,
 )
 def test_estimator_checks_with_learned_weights(estimator, check):
