@@ -35,7 +35,7 @@ from sklearn_crcrf.linear import corpus
 from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.structures import Unsupported
 
-X, Y = make_trees(40, edge_type="direction")
+X, Y = make_trees(25, edge_type="direction")
 BARE = GraphArray(X.data, X.offsets, X.edges, X.edge_offsets)
 NEW, _ = make_trees(12, seed=1, edge_type="direction")
 LINEAR = {
@@ -58,6 +58,10 @@ OTHERS = {
 }
 ALL = {**LINEAR, **OTHERS}
 models = pytest.mark.parametrize("name", ALL)
+# What does not depend on the solver.
+each_class = pytest.mark.parametrize(
+    "name", [name for name in ALL if name not in ("CRF c1", "CRF sgd", "smo", "eg", "subgradient")]
+)
 pytestmark = pytest.mark.filterwarnings("ignore:training did not converge")
 
 
@@ -159,7 +163,7 @@ def test_samples_and_log_probabilities(name):
     assert_allclose(model.predict_log_proba(NEW).data, np.log(marginals))
 
 
-@models
+@each_class
 def test_what_forests_cannot_do_is_said_before_any_work(name, monkeypatch):
     model = trained(name)
     monkeypatch.setattr(type(model), "_prepare", None)
@@ -189,7 +193,7 @@ def test_criteria_are_trained(criterion):
 CYCLE = GraphArray.from_edges([["a"], ["a", "b", "c"]], [[], [(0, 1), (1, 2), (2, 0)]])
 
 
-@models
+@each_class
 def test_cycles_are_refused(name):
     with pytest.raises(ValueError, match=r"sample 1 .*cycle"):
         fitted(name, CYCLE, [["N"], ["N", "V", "N"]])
@@ -198,7 +202,7 @@ def test_cycles_are_refused(name):
         model.predict(CYCLE)
 
 
-@models
+@each_class
 def test_edge_data_must_be_as_in_fit(name):
     said = "X has edges without types or attributes, but in fit it had types of edges"
     model = trained(name)
@@ -209,7 +213,7 @@ def test_edge_data_must_be_as_in_fit(name):
         fitted(name, BARE).predict(X)
 
 
-@models
+@each_class
 def test_unknown_types_have_no_weights(name):
     model = trained(name)
     strange = GraphArray(
@@ -248,18 +252,18 @@ def threads_of(name):
     return [key for key in ALL[name].get_params() if key.split("__")[-1] == "n_jobs"]
 
 
-@models
+@each_class
 def test_pipelines_and_searches(name):
     model = pipeline(name)
     out_of_fold = cross_val_predict(model, X, Y, cv=2)
     assert isinstance(out_of_fold, SequenceArray)
     assert_array_equal(out_of_fold.offsets, X.offsets)
-    assert (out_of_fold.data == tokens_of(Y)).mean() > 0.6
+    assert (out_of_fold.data == tokens_of(Y)).mean() > 0.5
     search = GridSearchCV(model, {"window__templates": [[0]]}, cv=2).fit(X[:20], Y[:20])
     assert search.predict(NEW).data.shape == NEW.data.shape
 
 
-@models
+@each_class
 def test_stored_models_predict_the_same(name, tmp_path):
     model = pipeline(name).fit(X, Y)
     labels, probabilities = model.predict(NEW).data, model.predict_proba(NEW).data

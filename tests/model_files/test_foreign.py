@@ -109,7 +109,7 @@ MODELS = {
 # Their values are limited where nodes are read, before there is an object.
 LIMITED = {"memory", "n_jobs"}
 # Damages of a model that are tried; to try all of them takes minutes.
-MOST = 80
+MOST = 60
 # What may stand for any attribute, or member of one.
 OTHERS: list[Any] = [
     None,
