@@ -24,12 +24,14 @@ def register_sizes() -> None:
         require_dask("dask.sizeof").sizeof.register(kind, size_of)
 
 
-def size_of(value: Any) -> int:
+def size_of(value: Any, seen: set[int] | None = None) -> int:
     """Return the number of bytes of an object and of all that it refers to.
 
     Parameters
     ----------
     value : object
+    seen : set of int, optional
+        The ids of objects that do not count, since they were counted before; gets more.
 
     Returns
     -------
@@ -42,10 +44,7 @@ def size_of(value: Any) -> int:
     >>> 8000 < size_of({"weights": np.zeros(1000)}) < 9000
     True
     """
-    return _size(value, set())
-
-
-def _size(value: Any, seen: set[int]) -> int:
+    seen = set() if seen is None else seen
     if id(value) in seen or isinstance(value, type):
         return 0
     seen.add(id(value))
@@ -59,10 +58,8 @@ def _size(value: Any, seen: set[int]) -> int:
         inner = [*value, *value.values()]
     elif isinstance(value, (list, tuple, set)):
         inner = value
-    elif hasattr(value, "__dict__") and not _knows_its_size(type(value)):
+    elif hasattr(value, "__dict__") and not any(
+        "__sizeof__" in vars(base) for base in type(value).__mro__[:-1]
+    ):
         inner = vars(value).values()
-    return sys.getsizeof(value) + sum(_size(it, seen) for it in inner)
-
-
-def _knows_its_size(kind: type) -> bool:
-    return any("__sizeof__" in vars(base) for base in kind.__mro__[:-1])
+    return sys.getsizeof(value) + sum(size_of(it, seen) for it in inner)

@@ -145,7 +145,7 @@ class AttributeEncoder:
             self._dtype = self._dtype or "float64"
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
             encoded = sp.csr_array(rows_of(self._vectorizer, X, learn=True).data)
-            self._set_names(X)
+            self._complete_names(X.data)
         if len(self._edge_columns) and not len(self.edge_attributes):
             raise ValueError(f"edge_columns={shown(self._edge_columns)}: X has no such columns")
         return encoded
@@ -160,7 +160,7 @@ class AttributeEncoder:
             new = SequenceVectorizer(dtype=self._dtype).fit(X).vocabulary_
             known = dict.fromkeys([*self._vectorizer.vocabulary_.symbols, *new.symbols])
             self._set_symbols(list(known))
-            self._set_names(X)
+            self._complete_names(X.data)
         return self._encode(X)
 
     def add(self, other: "AttributeEncoder") -> np.ndarray:
@@ -218,13 +218,11 @@ class AttributeEncoder:
         self._vectorizer = copy(self._vectorizer)
         self._vectorizer.vocabulary_ = Vocabulary(symbols)
 
-    def _set_names(self, X: SequenceArray) -> None:
-        if isinstance(X.data, SymbolTable):
-            columns = zip(X.data.names, X.data.keys, strict=True)
-            self._keys = self._keys | {key for name, key in columns if name in X.data.edges}
-        self._complete_names()
-
-    def _complete_names(self) -> None:
+    def _complete_names(self, data: Any = None) -> None:
+        """Set the names of attributes, and which of them are of edges, also of those in data."""
+        if isinstance(data, SymbolTable):
+            columns = zip(data.names, data.keys, strict=True)
+            self._keys = self._keys | {key for name, key in columns if name in data.edges}
         self.names = self._vectorizer.get_feature_names_out()
         only_edges = _in_columns(self.names, self._keys)
         wanted = _in_columns(self.names, self._edge_columns)

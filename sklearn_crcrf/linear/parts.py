@@ -106,7 +106,6 @@ class Survey(NamedTuple):
         The pairs of attribute and label that occur at some token, in order.
     links : ndarray of shape (n_labels, n_labels)
         How often labels are linked; row = previous.
-    n_tokens : int
     weight : float
         The sum of the weights of the sequences.
     dtype : dtype
@@ -130,7 +129,6 @@ class Survey(NamedTuple):
     labels: list[Any]
     pairs: np.ndarray
     links: np.ndarray
-    n_tokens: int
     weight: float
     dtype: np.dtype
     fitted: dict[str, Any]
@@ -147,7 +145,6 @@ class Survey(NamedTuple):
             part.classes.tolist(),
             np.sort(attribute * LABELS + pairs.indices),
             transition_counts(corpus, n_labels),
-            len(corpus.y),
             float(corpus.weight.sum()),
             corpus.X.dtype,
             part.fitted,
@@ -236,7 +233,6 @@ class Survey(NamedTuple):
             labels,
             _united(self.pairs, np.sort(numbers[attribute] * LABELS + ids[label])),
             links,
-            self.n_tokens + other.n_tokens,
             self.weight + other.weight,
             np.result_type(self.dtype, other.dtype),
             self.fitted,

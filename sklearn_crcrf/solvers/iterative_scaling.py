@@ -87,7 +87,14 @@ def iterative_scaling(
         expected = np.where(active, gradient - x / sigma**2 + empirical, 0.0)
         expected = np.maximum(expected, np.finfo(x.dtype).eps * empirical)
         if np.isinf(sigma):
-            step = _free_step(empirical, expected, active, total, n_sequences)
+            step = np.zeros(len(x))
+            step[active] = np.log(empirical[active] / expected[active]) / total
+            # The slack feature of a path is ``total`` minus its other features. To give it the
+            # weight theta is to add theta * total to all paths alike, and -theta to the weight of
+            # every other feature.
+            slack = [n_sequences * total - it[active].sum() for it in (empirical, expected)]
+            if min(slack) > 0.0:
+                step[active] -= np.log(slack[0] / slack[1]) / total
         else:
             step = _prior_step(empirical, expected, x, total, sigma**2)
         x_new = (x + step).astype(x.dtype)
@@ -98,20 +105,6 @@ def iterative_scaling(
             x, loss, gradient = x_new, trial, gradient_new
             progress.advance(x, loss, gradient)
     return progress.result(x, loss, gradient)
-
-
-def _free_step(
-    empirical: np.ndarray, expected: np.ndarray, active: np.ndarray, total: float, n: float
-) -> np.ndarray:
-    """Return the step without a prior: log(empirical / expected) / total."""
-    step = np.zeros(len(empirical))
-    step[active] = np.log(empirical[active] / expected[active]) / total
-    # The slack feature of a path is ``total`` minus its other features. To give it the weight theta
-    # is to add theta * total to all paths alike, and -theta to the weight of every other feature.
-    slack = [n * total - counts[active].sum() for counts in (empirical, expected)]
-    if min(slack) > 0.0:
-        step[active] -= np.log(slack[0] / slack[1]) / total
-    return step
 
 
 def _prior_step(

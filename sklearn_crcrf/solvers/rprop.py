@@ -73,45 +73,25 @@ def rprop(
     signs = np.sign(gradient)
     while not progress.message:
         expected = float(np.dot(np.abs(gradient), steps))
-        trial = _go_down(progress, x, loss, gradient, signs, steps, x_new)
-        if trial is not None:
-            loss, (x, x_new) = trial, (x_new, x)
-            progress.advance(x, loss, gradient)
-        elif negligible(min(expected, progress.decrease), loss, x.dtype):
-            progress.stop(True, LIMIT)
+        for _ in range(MAX_TRIALS):
+            np.subtract(x, signs * steps, out=x_new)
+            trial, slope = progress.evaluate(x_new)
+            kept = np.sign(slope) * signs
+            if trial <= loss:
+                break
+            changed = kept < 0 if np.isfinite(trial) else np.zeros(len(x), dtype=bool)
+            steps[changed if changed.any() else slice(None)] *= SHRINKAGE
+            np.maximum(steps, SMALLEST, out=steps)
         else:
-            progress.stop(False, "no lower point was found")
-    return progress.result(x, loss, gradient)
-
-
-def _go_down(
-    progress: Progress,
-    x: np.ndarray,
-    loss: float,
-    gradient: np.ndarray,
-    signs: np.ndarray,
-    steps: np.ndarray,
-    x_new: np.ndarray,
-) -> float | None:
-    """Move to an x_new where the objective is not higher, and return the objective there.
-
-    Updates gradient, signs and steps. Signs are the signs of the derivatives, but zero for
-    weights that rest. Returns None if no such point is found.
-    """
-    for _ in range(MAX_TRIALS):
-        np.subtract(x, signs * steps, out=x_new)
-        trial, slope = progress.evaluate(x_new)
-        kept = np.sign(slope) * signs
-        if trial <= loss:
+            is_exact = bool(negligible(min(expected, progress.decrease), loss, x.dtype))
+            progress.stop(is_exact, LIMIT if is_exact else "no lower point was found")
             break
-        changed = kept < 0 if np.isfinite(trial) else np.zeros(len(x), dtype=bool)
-        steps[changed if changed.any() else slice(None)] *= SHRINKAGE
-        np.maximum(steps, SMALLEST, out=steps)
-    else:
-        return None
-    gradient[:] = slope
-    steps[kept > 0] *= GROWTH
-    steps[kept < 0] *= SHRINKAGE
-    np.clip(steps, SMALLEST, LARGEST, out=steps)
-    signs[:] = np.where(kept < 0, 0.0, np.sign(slope))
-    return trial
+        steps[kept > 0] *= GROWTH
+        steps[kept < 0] *= SHRINKAGE
+        np.clip(steps, SMALLEST, LARGEST, out=steps)
+        # A weight whose derivative changed its sign rests.
+        signs[:] = np.where(kept < 0, 0.0, np.sign(slope))
+        gradient[:] = slope
+        loss, (x, x_new) = trial, (x_new, x)
+        progress.advance(x, loss, gradient)
+    return progress.result(x, loss, gradient)

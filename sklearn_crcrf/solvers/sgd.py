@@ -94,8 +94,7 @@ def sgd(
     progress = Progress(fun, max_iter, tol, callback, period=PERIOD)
     if rate is None:
         rate = _calibrate(fun, x0, fun.order(rng))
-    rates = _Rates(rate, fun.precision / fun.sizes.sum(), n_seen)
-    state = fun.start(x0.copy())
+    descent, state = _Descent(fun, rate, n_seen), fun.start(x0.copy())
     start = loss = fun.loss(state)
     best, least = x0, np.inf
     mean = np.zeros_like(x0)
@@ -104,48 +103,43 @@ def sgd(
         share = (1 + RECENCY) / (progress.nit + 1 + RECENCY)
         mean = mean * x0.dtype.type(1 - share)
         for batches in np.array_split(fun.order(rng), POINTS):
-            _descend(fun, state, batches, rates)
+            descent.go(state, batches)
             fun.add(state, share / POINTS, mean)
         loss = fun.loss(fun.start(mean))
         if loss < least:
             best, least = mean, loss
         else:
-            rates.halve()
+            descent.rate *= 0.5
         progress.advance(best, least, None)
     if progress.success and progress.nit and not least <= start + tol * abs(start):
         progress.stop(False, f"the objective rose from {start:g} to {least:g}; {SMALLER}")
     return OptimizeResult(progress.result(best, min(loss, least), None), rate=rate)
 
 
-class _Rates:
-    """The rate of each step, which falls with the number of examples seen."""
+class _Descent:
+    """Steps through batches, with a rate that falls with the number of examples seen."""
 
-    def __init__(self, first: float, precision: float, n_seen: float = 0.0):
-        self.first, self.precision, self._seen = first, precision, n_seen
+    def __init__(self, fun: Any, rate: float, n_seen: float = 0.0):
+        self.rate, self._fun, self._seen = rate, fun, n_seen
+        self._precision = fun.precision / fun.sizes.sum()
 
-    def next(self, n_examples: int) -> tuple[float, float]:
-        rate = self.first / (1.0 + self.first * self.precision * self._seen)
-        self._seen += n_examples
-        return rate, 1.0 - rate * self.precision * n_examples
-
-    def halve(self) -> None:
-        self.first *= 0.5
-
-
-def _descend(fun: Any, state: Any, batches: np.ndarray, rates: _Rates) -> None:
-    for batch in batches:
-        fun.step(state, batch, *rates.next(fun.sizes[batch]))
+    def go(self, state: Any, batches: np.ndarray) -> None:
+        for batch in batches:
+            n_examples = self._fun.sizes[batch]
+            rate = self.rate / (1.0 + self.rate * self._precision * self._seen)
+            self._seen += n_examples
+            self._fun.step(state, batch, rate, 1.0 - rate * self._precision * n_examples)
 
 
 def _calibrate(fun: Any, x0: np.ndarray, batches: np.ndarray) -> float:
     """Return the rate with the lowest objective of a sample after one epoch over it."""
     n_batches = np.searchsorted(np.cumsum(fun.sizes[batches]), SAMPLE) + 1
-    sample, precision = batches[:n_batches], fun.precision / fun.sizes.sum()
+    sample = batches[:n_batches]
 
     def loss_after(rate: float) -> float:
         state = fun.start(x0.copy())
         with np.errstate(all="ignore"):
-            _descend(fun, state, sample, _Rates(rate, precision))
+            _Descent(fun, rate).go(state, sample)
             loss = fun.loss(state, sample)
         return loss if np.isfinite(loss) else np.inf
 
