@@ -18,9 +18,10 @@ import scipy.sparse as sp
 import scipy.special
 
 from ..serving.files import DTYPE
+from ..utils.replaced_parts import parameter_names
 from ..utils.unpacking import Budget
 from .foreign import check_foreign
-from .trust import LIMITED, is_trusted
+from .trust import LIMITED, PACKAGE, is_trusted
 
 CONTAINERS: dict[str, type] = {it.__name__: it for it in (list, tuple, set, frozenset)}
 DICTS: dict[str, type] = {it.__name__: it for it in (dict, OrderedDict)}
@@ -246,6 +247,11 @@ class Reader:
                 instance.__setstate__(state)
         elif state is not None:
             instance.__dict__.update(state)
+        if hasattr(cls, "_parameter_constraints") and cls.__module__.startswith(PACKAGE):
+            # The class has a default of what an instance lacks.
+            for parameter in sorted(parameter_names(cls) - vars(instance).keys()):
+                raise ValueError(f"the {cls.__name__} has no attribute {parameter!r}")
+            instance._validate_params()
         check_foreign(instance)
         return instance
 

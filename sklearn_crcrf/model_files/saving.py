@@ -1,10 +1,8 @@
 """Model files: a header in JSON and arrays, checked when they are read, and never a pickle."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-from sklearn.base import BaseEstimator
 
 from .._version import __version__
 from ..base.classifier import BaseSequenceClassifier
@@ -12,11 +10,10 @@ from ..base.unwrap import single_steps, steps_of
 from ..serving import Tagger
 from ..serving.content import Content
 from ..serving.files import MODEL, WrongFileError, is_tagger_file, read_content, write_content
-from ..utils.replaced_parts import check_fitted, parameter_names
+from ..utils.replaced_parts import check_fitted
 from ..utils.unpacking import MAX_BYTES, Budget, TooLargeError, check_max_bytes
 from .compact import CompactClassifier, load_compact, save_compact
 from .objects import Reader, UntrustedError, Writer, check_names
-from .trust import PACKAGE
 
 VERSION = 1
 # Of compression.
@@ -226,45 +223,21 @@ def _stored(content: Content) -> StoredModel:
 
 
 def check_model(estimator: Any) -> None:
-    """Check that a model is a sequence classifier of this package, with valid parameters.
+    """Check that a model is a sequence classifier of this package.
 
     Raises
     ------
     ValueError
-        If it is neither a sequence classifier nor a pipeline that ends in one; or if a parameter is
-        not valid.
+        If it is neither a sequence classifier nor a pipeline that ends in one.
     """
     _, last = steps_of(estimator)
-    if not isinstance(last, BaseSequenceClassifier) and not _is_crfsuite(last):
+    if isinstance(last, BaseSequenceClassifier):
+        return
+    # Imported only here, because it imports the training by all its algorithms.
+    from ..estimators.crfsuite import CRFsuiteCRF
+
+    if not isinstance(last, CRFsuiteCRF):
         raise ValueError(
             "the estimator must be a sequence classifier of sklearn_crcrf, or a pipeline that ends "
             f"in one, but is a {type(last).__name__}"
         )
-    for part in _estimators_in(estimator):
-        # Those of scikit-learn have been validated when they were read.
-        if hasattr(part, "_parameter_constraints") and type(part).__module__.startswith(PACKAGE):
-            # The class has a default of what an instance lacks.
-            for name in sorted(parameter_names(type(part)) - vars(part).keys()):
-                raise ValueError(f"the {type(part).__name__} has no attribute {name!r}")
-            part._validate_params()
-
-
-def _is_crfsuite(estimator: Any) -> bool:
-    # Imported only here, because it imports the training by all its algorithms.
-    from ..estimators.crfsuite import CRFsuiteCRF
-
-    return isinstance(estimator, CRFsuiteCRF)
-
-
-def _estimators_in(estimator: BaseEstimator) -> Iterator[BaseEstimator]:
-    """Yield an estimator, its parameters and its fitted parts."""
-    left, seen = [estimator], set()
-    while left:
-        part = left.pop()
-        if id(part) in seen or not isinstance(part, (BaseEstimator, dict, list, tuple)):
-            continue
-        seen.add(id(part))
-        if isinstance(part, BaseEstimator):
-            yield part
-            part = vars(part)
-        left.extend(part.values() if isinstance(part, dict) else part)
