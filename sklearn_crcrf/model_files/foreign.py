@@ -231,11 +231,11 @@ def _ordinal_encoder(encoder: Any) -> Iterator[Requirement]:
         in_range = in_range and isinstance(index, Integral)
         in_range = in_range and 0 <= int(index) < len(encoder.categories_[int(j)])
         yield Fact("_missing_indices", in_range, "has values out of range")
-    of_type = np.zeros(1, dtype=encoder.dtype)
+    value = np.zeros(1, dtype=encoder.dtype)
     if encoder.handle_unknown == "use_encoded_value":
-        of_type[:] = encoder.unknown_value  # raises if it cannot be
+        value[:] = encoder.unknown_value  # raises if it cannot be
     if missing:
-        of_type[:] = encoder.encoded_missing_value
+        value[:] = encoder.encoded_missing_value
 
 
 def _k_bins_discretizer(bins: Any) -> Iterator[Requirement]:

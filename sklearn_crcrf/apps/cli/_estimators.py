@@ -114,12 +114,12 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 def _with(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
     """The estimator with these parameters; ``criterion__...`` are parameters of its criterion."""
-    of_parts = {name: value for name, value in given.items() if "__" in name}
-    estimator.set_params(**{name: given[name] for name in given if name not in of_parts})
+    nested = {name: value for name, value in given.items() if "__" in name}
+    estimator.set_params(**{name: given[name] for name in given if name not in nested})
     criterion = CRITERIA.get(str(getattr(estimator, "criterion", None)))
-    if of_parts and criterion is not None:
+    if nested and criterion is not None:
         estimator.set_params(criterion=clone(criterion))
-    return estimator.set_params(**of_parts)
+    return estimator.set_params(**nested)
 
 
 def _features(path: str, syntax: str, encoding: str) -> TemplateFeatures:

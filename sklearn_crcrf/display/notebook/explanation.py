@@ -192,7 +192,7 @@ class Explanation(NotebookDisplay):
 
     def _body(self) -> list[Markup]:
         entries = [list(self._entries(t)) for t in range(len(self.tokens))]
-        values = np.array([value for of_token in entries for value, *_ in of_token])
+        values = np.array([value for own in entries for value, *_ in own])
         largest = np.abs(values[np.isfinite(values)]).max(initial=0.0) or 1.0
         rows = []
         for t, token in enumerate(self.tokens):

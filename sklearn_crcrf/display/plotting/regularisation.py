@@ -102,15 +102,15 @@ class RegularisationDisplay:
         if f"mean_test_{metric}" not in results:
             raise ValueError(f"metric: the search has no scores named {metric!r}")
         mean, deviation = (results[f"{what}_test_{metric}"] for what in ("mean", "std"))
-        of_run = _numbers(results["params"], param)
-        values = np.unique(of_run)
-        keys = [None] * len(of_run) if by is None else _numbers(results["params"], by).tolist()
+        run_values = _numbers(results["params"], param)
+        values = np.unique(run_values)
+        keys = [None] * len(run_values) if by is None else _numbers(results["params"], by).tolist()
         different = [None] if by is None else sorted(set(keys))
         scores = {key: np.full(len(values), np.nan) for key in different}
         deviations = {key: of.copy() for key, of in scores.items()}
         for run in np.argsort(-mean)[::-1]:  # so that the best comes last
             if not np.isnan(mean[run]):
-                at = np.searchsorted(values, of_run[run])
+                at = np.searchsorted(values, run_values[run])
                 scores[keys[run]][at], deviations[keys[run]][at] = mean[run], deviation[run]
         return cls(values, scores, deviations, param, by, metric).plot(ax=ax, **options)
 

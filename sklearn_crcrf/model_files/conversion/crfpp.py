@@ -69,10 +69,11 @@ def read_crfpp_model(
     features = TemplateFeatures("\n".join(blocks["template"]))
     makers = _Makers(blocks["template"])
     transitions, n_used = np.zeros((n, n)), 0
-    of_labels: dict[str, np.ndarray] = {}
-    of_pairs: dict[str, np.ndarray] = {}
+    label_weights: dict[str, np.ndarray] = {}
+    pair_weights: dict[str, np.ndarray] = {}
     for attribute, start in _attributes(blocks["attributes"]).items():
-        of, shape = (of_pairs, (n, n)) if attribute.startswith("B") else (of_labels, (n,))
+        is_pair = attribute.startswith("B")
+        known, shape = (pair_weights, (n, n)) if is_pair else (label_weights, (n,))
         size = n ** len(shape)
         n_used += size
         if max(start + size, n_used) > len(weights):
@@ -82,13 +83,13 @@ def read_crfpp_model(
         if n_times:
             transitions += n_times * own
         for name in names:
-            if name in of:
+            if name in known:
                 raise ValueError(f"the attribute {attribute!r} cannot be told from another one")
-            of[name] = own
-    names = [*of_labels, *of_pairs]
+            known[name] = own
+    names = [*label_weights, *pair_weights]
     coef = np.zeros((len(names), n))
-    coef[: len(of_labels)] = np.array([*of_labels.values()]).reshape(-1, n)
-    edges = dict(enumerate(of_pairs.values(), start=len(of_labels)))
+    coef[: len(label_weights)] = np.array([*label_weights.values()]).reshape(-1, n)
+    edges = dict(enumerate(pair_weights.values(), start=len(label_weights)))
     vectorizer = SequenceVectorizer()
     vectorizer.vocabulary_ = Vocabulary(names)
     crf = crf_with_weights(names, labels, sp.coo_array(coef), transitions, edges)
@@ -174,7 +175,7 @@ class _Makers:
                     names.add(f"{template.key}={rest}")
         if not names and not n_times:
             starts = ([line[:k] for k in range(len(line) + 1)] for line in self.lines)
-            n_alike = [sum(map(attribute.startswith, of_line)) for of_line in starts]
+            n_alike = [sum(map(attribute.startswith, prefixes)) for prefixes in starts]
             closest = self.lines[n_alike.index(max(n_alike))]
             raise ValueError(
                 f"no line of the template makes the attribute {attribute!r}; the closest one is "
