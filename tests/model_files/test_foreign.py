@@ -41,7 +41,6 @@ from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.model_files.foreign import REQUIREMENTS, check_foreign
 from sklearn_crcrf.utils.soundness import check_sound
 
-skops = pytest.importorskip("skops.io")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 rng = np.random.default_rng(0)

@@ -21,6 +21,7 @@ from sklearn_crcrf import (
     SequenceVectorizer,
 )
 from sklearn_crcrf.estimators.opinion_pool import label_experts, random_experts
+from sklearn_crcrf.model_files import load_model, save_model
 
 X, y = make_corpus(n_sequences=20)
 X, y = [*X, [], ["\ud800", "\0", ""]], [*y, [], ["A", "B", "C"]]
@@ -55,14 +56,9 @@ def with_a_deep_copy(model, folder):
     return copy.deepcopy(model)
 
 
-def with_skops(model, folder):
-    skops = pytest.importorskip("skops.io")
-    skops.dump(model, folder / "model.skops")
-    untrusted = skops.get_untrusted_types(file=folder / "model.skops")
-    ours = "sklearn_crcrf.", "sklearn.tree."
-    foreign = {name for name in untrusted if not name.startswith(ours)}
-    assert foreign <= {"scipy.sparse._csr.csr_array"}
-    return skops.load(folder / "model.skops", trusted=untrusted)
+def with_a_model_file(model, folder):
+    save_model(model, folder / "model")
+    return load_model(folder / "model").estimator
 
 
 @cache
@@ -72,7 +68,7 @@ def fitted(number):
 
 
 @pytest.mark.parametrize(
-    "store", [with_pickle, with_joblib, from_read_only_memory, with_a_deep_copy, with_skops]
+    "store", [with_pickle, with_joblib, from_read_only_memory, with_a_deep_copy, with_a_model_file]
 )
 @pytest.mark.parametrize("number", range(len(MODELS)))
 def test_a_stored_model_is_the_same_model(number, store, tmp_path):

@@ -14,6 +14,7 @@ from toy import make_corpus
 
 from sklearn_crcrf import CRF, CRFsuiteCRF
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures
+from sklearn_crcrf.model_files import load_model, save_model
 
 X, y = make_corpus(n_sequences=20)
 X, y = [*X, [], ["\ud800", "\0", ""]], [*y, [], ["A", "B", "C"]]
@@ -45,17 +46,13 @@ def with_a_deep_copy(crf, folder):
     return copy.deepcopy(crf)
 
 
-def with_skops(crf, folder):
-    skops = pytest.importorskip("skops.io")
-    skops.dump(crf, folder / "model.skops")
-    untrusted = skops.get_untrusted_types(file=folder / "model.skops")
-    foreign = {name for name in untrusted if not name.startswith("sklearn_crcrf.")}
-    assert foreign <= {"scipy.sparse._csr.csr_array"}
-    return skops.load(folder / "model.skops", trusted=untrusted)
+def with_a_model_file(crf, folder):
+    save_model(crf, folder / "model")
+    return load_model(folder / "model").estimator
 
 
 ways = pytest.mark.parametrize(
-    "store", [with_pickle, with_joblib, from_read_only_memory, with_a_deep_copy, with_skops]
+    "store", [with_pickle, with_joblib, from_read_only_memory, with_a_deep_copy, with_a_model_file]
 )
 
 
