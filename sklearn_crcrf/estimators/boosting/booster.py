@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from ..._kernels.threads import my_threads
 from ...criteria import log_loss
+from ...data.ragged import joined_ranges
 from ...linear.corpus import Corpus
 from ...structures import Scores
 from ...training import interruptible
@@ -195,3 +196,13 @@ def _leaves(tree: DecisionTreeRegressor, X: np.ndarray | sp.csr_array) -> sp.csr
     leaf = tree.apply(X, check_input=False)
     shape = tree.tree_.node_count, len(leaf)
     return sp.csr_array((np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=shape)
+
+
+def some_tokens(offsets: np.ndarray, part: float, rng: np.random.RandomState) -> np.ndarray | slice:
+    """Return the tokens of a random fraction ``part`` of the sequences."""
+    if part == 1.0:
+        return slice(None)
+    n_sequences = len(offsets) - 1
+    n_chosen = max(1, round(part * n_sequences))
+    chosen = np.sort(rng.choice(n_sequences, n_chosen, replace=False))
+    return joined_ranges(offsets[chosen], np.diff(offsets)[chosen])

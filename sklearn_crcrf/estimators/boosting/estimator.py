@@ -19,6 +19,7 @@ from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.docstrings import documented
 from ...base.sample_weight import label_weights, sequence_weights
+from ...data.numbers import as_numbers
 from ...data.ragged import SequenceArray
 from ...labels.constraints.constraints import as_constraints, forbidden_scores
 from ...labels.partial import encode_partial_labels
@@ -27,8 +28,7 @@ from ...structures import Scores, Structure, structure_of
 from ...training.loop import CallbackSupportMixin, FitProgress, hold_out_of, train
 from ...utils.replaced_parts import check_parts
 from ...utils.soundness import Array, Requirement, below, labels
-from .booster import Booster, TrainingData, log_frequencies, tree_scores
-from .rows import as_rows, check_no_edge_data, some_tokens
+from .booster import Booster, TrainingData, log_frequencies, some_tokens, tree_scores
 from .trees import tree_requirements
 
 VALIDATE = "with validation_fraction, training ends where more trees no longer help"
@@ -249,7 +249,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> Corpus:
         """Encode and check the training data."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=not goes_on)
-        rows, offsets = as_rows(sequences.X), sequences.X.offsets
+        rows, offsets = self._prepare(sequences.X), sequences.X.offsets
         known = self.classes_ if goes_on else None
         classes, ids, allowed = encode_partial_labels(sequences.y, known)
         self.classes_: np.ndarray = classes
@@ -320,12 +320,29 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             yield from below(f"estimators_[{m}]", tree_requirements(tree, self.n_features_in_, n))
 
     def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
-        check_no_edge_data(X)
+        if getattr(X, "edge_data", None) is not None:
+            raise ValueError(
+                "X has types or attributes of edges, but all transitions of a BoostedCRF have the "
+                "same scores; make X without edge_data"
+            )
 
     def _prepare(self, X: SequenceArray) -> np.ndarray | sp.csr_array:
+        """Return the attributes of all tokens, in single precision."""
+        self._check_structure(structure_of(X), X)
+        if isinstance(X.data, np.ndarray) and X.data.ndim == 2:  # also of numbers that are written
+            return np.ascontiguousarray(as_numbers(X, np.float32))
+        if X.kind == "attributes":
+            rows = sp.csr_array(as_numbers(X, np.float32))
+            rows.indices, rows.indptr = (
+                part.astype(np.int32) for part in (rows.indices, rows.indptr)
+            )
+            return rows
         if X.data.shape[0] == 0:
             return np.empty((0, self.n_features_in_), dtype=np.float32)
-        return as_rows(X)
+        raise ValueError(
+            "tokens must be rows of numbers; turn strings or feature dicts into rows with a "
+            "vectorizer, such as sklearn_crcrf.SequenceVectorizer"
+        )
 
     def _scores(self, prepared: np.ndarray | sp.csr_array, batch: Batch) -> Scores:
         state = self._state_scores(prepared[batch.start : batch.stop])

@@ -17,8 +17,7 @@ from ...labels.partial import label_columns
 from ...structures import Scores, Structure, structure_of
 from ...training import nested_fits
 from ...utils.soundness import Fact, Requirement, labels
-from ..opinion_pool.expert import Expert, WrappingClassifier, fit_expert, require_chain
-from ..opinion_pool.samples import Samples
+from ..opinion_pool.expert import Expert, Samples, WrappingClassifier, fit_expert, require_chain
 
 
 class HeldOutBatch(NamedTuple):

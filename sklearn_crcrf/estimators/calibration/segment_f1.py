@@ -12,7 +12,7 @@ from ...labels.segments.schemes import SCHEMES, check_option, read_labels
 from ...metrics import segment_f1
 from ...structures import Scores, Structure
 from ...utils.soundness import Array, Requirement
-from ..opinion_pool.samples import Samples
+from ..opinion_pool.expert import Samples
 from .base import HeldOutBatch, HeldOutChoice
 
 OUTSIDE = "O"

@@ -29,8 +29,7 @@ from ...training.loop import CallbackSupportMixin, FitProgress, hold_out, train
 from ...utils.real_numbers import real_numbers
 from ...utils.soundness import Array, Fact, Requirement, labels
 from ...utils.warning import warn_caller
-from .expert import Expert, as_given, fit_expert, require_chain, rough_expert
-from .samples import Samples
+from .expert import Expert, Samples, as_given, fit_expert, require_chain, rough_expert
 from .weighing import MAX_ITER, LabelledBatch, weigh
 
 NOTHING_HELD_OUT = (

@@ -23,9 +23,8 @@ from ...linear.folder_shards import FolderShards
 from ...out_of_core import CorpusFolder
 from ...training.loop import CallbackSupportMixin, FitProgress, hold_out, train
 from ...utils.soundness import Array, Fact, Requirement, below, matrix
-from .learning import LastWeights, Learned
+from .learning import Known, LastWeights, Learned
 from .out_of_core import FolderExamples, check_out_of_core
-from .resuming import Known
 
 EPOCHS = [Interval(Integral, 1, None, closed="left")]
 
