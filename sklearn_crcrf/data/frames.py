@@ -1,7 +1,7 @@
 """DataFrames as sequences: columns hold symbols or numbers, the index names the sequences."""
 
-import re
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 from numbers import Number
 from typing import Any
 
@@ -12,8 +12,6 @@ from .layout import Rows
 from .ragged import SequenceArray
 from .symbols import SymbolTable, table_of
 from .vocabulary import Vocabulary
-
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
@@ -196,11 +194,8 @@ def _number(value: Any) -> Any:
     """Return a number, or text as a number; None if it is neither."""
     if not isinstance(value, str):
         return value if isinstance(value, Number) else None
-    text = value.strip()
-    if _INTEGER.fullmatch(text):
-        return int(text) if len(text) < 1000 else None
     try:
-        number = float(text.replace("_", "?"))  # Python takes 1_0 for 10
-    except ValueError:
+        number = Decimal(value.replace("_", "?"))  # Python takes 1_0 for 10
+    except InvalidOperation:
         return None
-    return number if np.isfinite(number) else None
+    return number if number.is_finite() else None

@@ -99,9 +99,8 @@ class Phrases:
         node = np.zeros(len(start), dtype=np.int64)
         nothing = np.empty(0, dtype=np.int64)
         found = [(nothing, nothing, nothing)]
-        for depth, (keys, ending) in enumerate(self.levels):
-            token = tokens[start + depth]
-            start, node, run = self._step(keys, ending, start, node, token)
+        for depth in range(len(self.levels)):
+            start, node, run = self._step(depth, start, node, tokens[start + depth])
             ends = run >= 0
             found.append((start[ends], np.full(ends.sum(), depth + 1), run[ends]))
             inside = following[start] > depth
@@ -116,13 +115,13 @@ class Phrases:
             return numbers
         place = np.flatnonzero(first >= 0)
         node = np.zeros(len(place), dtype=np.int64)
-        place, node, _ = self._step(*self.levels[0], place, node, first[place])
-        place, node, run = self._step(*self.levels[1], place, node, second[place])
+        place, node, _ = self._step(0, place, node, first[place])
+        place, node, run = self._step(1, place, node, second[place])
         numbers[place] = run
         return numbers
 
     def requirements(self) -> Iterator[Requirement]:
-        """Return what holds of a sound object."""
+        """Require what holds of a sound object."""
         yield Fact("vocabulary", isinstance(self.vocabulary, Vocabulary), "must be a Vocabulary")
         n_nodes = 1
         for depth, (keys, ending) in enumerate(self.levels):
@@ -135,14 +134,10 @@ class Phrases:
         return node * len(self.vocabulary) + token
 
     def _step(
-        self,
-        keys: np.ndarray,
-        ending: np.ndarray,
-        start: np.ndarray,
-        node: np.ndarray,
-        token: np.ndarray,
+        self, level: int, start: np.ndarray, node: np.ndarray, token: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Find where a symbol goes on from a node, the nodes reached, and what ends there."""
+        keys, ending = self.levels[level]
         wanted = self._keys(node, token)
         node = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = (keys[node] == wanted) & (token >= 0)

@@ -11,9 +11,8 @@ from ..utils.unpacking import MAX_BYTES
 from .content import Content
 from .counted import counted_tagger
 from .files import read_content, write_content
-from .higher_order import RunTables, SequenceLattice
 from .linear import linear_tagger
-from .sums import MOST_CERTAIN, ChainScores, Edges, PathSum, too_large
+from .sums import MOST_CERTAIN, ChainScores, Edges, PathSum, RunTables, SequenceLattice, too_large
 
 # What makes the compiled tagger of each kind of model, and what reads its input.
 KINDS: dict[str, Callable[[Content, list, Any], tuple[Any, Callable | None]]] = {

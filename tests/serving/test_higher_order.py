@@ -5,7 +5,7 @@ import pytest
 from cases import for_each
 
 from sklearn_crcrf.serving.content import Content
-from sklearn_crcrf.serving.higher_order import RunTables
+from sklearn_crcrf.serving.sums import RunTables
 
 
 @for_each("starts", [[0, 2, 1, 2, 2], [1, 1, 1, 2, 2], [0, 1, 1, 1, 1]])

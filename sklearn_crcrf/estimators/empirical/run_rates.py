@@ -74,7 +74,7 @@ class RunRates:
         return self.table()(*labels)
 
     def by_pairs(self) -> dict[str, np.ndarray]:
-        """The arrays of :class:`~sklearn_crcrf.serving.higher_order.RunTables`, of three labels."""
+        """The arrays of :class:`~sklearn_crcrf.serving.sums.RunTables`, of three labels."""
         pairs = np.arange(self._n_labels**2 + 1) * self._n_labels
         unseen = np.zeros(self._n_labels**2)
         unseen[self._contexts] = self._unseen
