@@ -223,7 +223,7 @@ class AttributeEncoder:
         if isinstance(data, SymbolTable):
             columns = zip(data.names, data.keys, strict=True)
             self._keys = self._keys | {key for name, key in columns if name in data.edges}
-        self.names = self._vectorizer.get_feature_names_out()
+        self.names = np.array(self._vectorizer.vocabulary_.symbols, dtype=object)
         only_edges = _in_columns(self.names, self._keys)
         wanted = _in_columns(self.names, self._edge_columns)
         if not self.has_columns:
