@@ -138,20 +138,23 @@ def test_the_page_works_and_other_sites_do_not(app, certificate, tmp_path, path,
         connection.close()
 
 
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as driver:
+        args = ["--no-sandbox", "--disable-gpu"]
+        yield driver.chromium.launch(executable_path=CHROMIUM, args=args)
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 @WAYS
-def test_a_browser_labels_text(app, certificate, tmp_path, path, target, more):
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with (
-        proxied(app, certificate, tmp_path, path, target, more) as (public, _),
-        sync_api.sync_playwright() as driver,
-    ):
-        args = ["--no-sandbox", "--disable-gpu"]
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=args)
-        page = chromium.new_context(ignore_https_errors=True).new_page()
+def test_a_browser_labels_text(app, certificate, tmp_path, browser, path, target, more):
+    with proxied(app, certificate, tmp_path, path, target, more) as (public, _):
+        context = browser.new_context(ignore_https_errors=True)
+        page = context.new_page()
         page.goto(f"{public.removesuffix('/')}/?token={TOKEN}")
         page.fill("#text", "Ann sings")
         page.get_by_role("button", name="Label").click()
         page.wait_for_selector("text=1 sentences")
         assert page.url == f"{public.removesuffix('/')}/"
-        chromium.close()
+        context.close()
