@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,8 @@ class BatchObjective:
             self._n = (shard.columns or shard.terms).n_node_weights
         self._starts = np.cumsum([0, *map(len, sizes)])
         self.sizes = np.concatenate(sizes)
+        # The shard of each batch, and its number there.
+        self._places = [(k, i) for k, found in enumerate(sizes) for i in range(len(found))]
 
     def order(self, rng: np.random.RandomState) -> np.ndarray:
         """Return all batches, by shards in random order, in random order in each shard."""
@@ -81,13 +84,13 @@ class BatchObjective:
 
     def step(self, state: _State, batch: int, rate: float, decay: float) -> None:
         """Multiply all weights by ``decay``, and subtract ``rate`` times the gradient."""
-        number = self._shard_of(batch)
+        number, place = self._places[batch]
         if state.opened is None or state.opened.number != number:
             self._close(state)
             state.opened = _Open(number, self._shards[number], state.x, state.scale)
         opened = state.opened
         shard, weights = opened.shard, opened.weights
-        chunk = shard.batches[batch - self._starts[number]]
+        chunk = shard.batches[place]
         scores = np.empty((chunk.stop - chunk.start, shard.terms.n_labels), shard.design.dtype)
         _, gradient = shard.loss_gradient(chunk, weights, opened.scale, scores)
         opened.scale *= decay
@@ -117,18 +120,15 @@ class BatchObjective:
         runs: Any = ((number, None) for number in range(len(self._shards)))
         if batches is not None:
             share = self.sizes[batches].sum() / self.sizes.sum()
-            runs = groupby(batches, self._shard_of)
+            runs = groupby((self._places[batch] for batch in batches), itemgetter(0))
         loss = 0.5 * share * self.precision * float(squares)
         for number, run in runs:
             opened = state.opened or _Open(number, self._shards[number], state.x, scale)
-            shard, first = opened.shard, self._starts[number]
-            chunks = shard.chunks if run is None else [shard.batches[k - first] for k in run]
+            shard = opened.shard
+            chunks = shard.chunks if run is None else [shard.batches[place] for _, place in run]
             losses = (shard.loss(chunk, opened.weights, opened.scale) for chunk in chunks)
             loss += shard.combined(sum(losses))
         return loss
-
-    def _shard_of(self, batch: int) -> int:
-        return int(np.searchsorted(self._starts, batch, side="right")) - 1
 
     def _flat(self, state: _State) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the node weights, the other weights, and the scale of the node weights."""
