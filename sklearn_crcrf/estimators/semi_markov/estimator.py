@@ -18,11 +18,11 @@ from ...labels.segments.roles import Roles, roles_of
 from ...labels.segments.schemes import ONE_TO_ONE
 from ...linear.corpus import Corpus
 from ...linear.problem import Problem
-from ...structures import Scores, SemiMarkovChain, Structure, structure_of
+from ...structures import Scores, SegmentLayout, SemiMarkovChain, Structure, structure_of
 from ...utils.soundness import Array, Fact, Requirement
 from ..crf import CRF
 from .segmented import SegmentedArray
-from .terms import Length, SegmentWeights, SpanFeature, segment_scores
+from .terms import Length, SegmentWeights, SpanFeature
 
 
 @documented
@@ -213,10 +213,8 @@ class SemiMarkovCRF(CRF):
         types, names = self.segment_types_, self.segment_feature_names_
         before = self.__dict__.pop("_before", None) or SegmentWeights.none()
         length, of_features = before.matching(types, names, self.max_length + 1)
-        terms: list = [Length(length, scale)]
-        if len(names):
-            terms.append(SpanFeature(of_features, scale))
-        return problem._replace(own_terms=tuple(terms))
+        own_terms = Length(length, scale), SpanFeature(of_features, scale)
+        return problem._replace(own_terms=own_terms)
 
     def _known_weights(self) -> NamedWeights | None:
         known = super()._known_weights()
@@ -231,16 +229,16 @@ class SemiMarkovCRF(CRF):
 
     def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
         super()._set_weights(problem, x)
-        shared_arrays = problem.terms().split(x).shared[-len(problem.own_terms) :]
-        of_terms = zip(cast(Any, problem.own_terms), shared_arrays, strict=True)
-        arrays = [term.weights(array) for term, array in of_terms]
-        self.length_ = arrays[0]
-        n_types = len(self.length_)
-        self.segment_coef_ = arrays[1] if len(arrays) > 1 else np.zeros((0, n_types))
+        own_terms: Any = problem.own_terms
+        arrays = problem.terms().split(x).shared[-len(own_terms) :]
+        self.length_, self.segment_coef_ = (
+            term.weights(array) for term, array in zip(own_terms, arrays, strict=True)
+        )
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         scores = super()._scores(prepared, batch)
-        own = segment_scores(batch.structure, self.length_, self.segment_coef_)
+        spans = cast(SemiMarkovChain, batch.structure).spans
+        own = SegmentLayout.join(self.length_, spans.features @ self.segment_coef_)
         return scores._replace(own=own)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
@@ -255,8 +253,6 @@ class SemiMarkovCRF(CRF):
         ]
         weight = self.length_[kind, length - 1]
         of_lengths = Contributions.of("segment", start, names, weight)
-        if not len(self.segment_coef_):
-            return Contributions.join([of_tokens, of_lengths])
         has_span = np.flatnonzero(span >= 0)
         rows = sp.coo_array(structure.spans.features[span[has_span]])
         segment, feature = has_span[rows.coords[0]], rows.coords[1]

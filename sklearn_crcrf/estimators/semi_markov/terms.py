@@ -128,23 +128,3 @@ class SpanFeature(_OfSegments):
         of_spans = chunk.structure.layout.split(gradient.own)[1]
         out += self._scale * (chunk.structure.spans.features.T @ of_spans)
         return gradient
-
-
-def segment_scores(structure: Any, length: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """Return the scores of segments, as ``Scores.own``.
-
-    Parameters
-    ----------
-    structure : SemiMarkovChain
-    length : ndarray of shape (n_types, max_length + 1)
-    features : ndarray of shape (n_segment_features, n_types)
-
-    Returns
-    -------
-    ndarray of shape (n_own,)
-    """
-    spans = structure.spans
-    by_span = np.zeros((len(spans.length), len(length)))
-    if spans.features is not None:
-        by_span += spans.features @ features
-    return SegmentLayout.join(length, by_span)

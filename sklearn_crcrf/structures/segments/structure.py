@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...data.ragged import joined_ranges
 from ...labels.segments.roles import Roles
@@ -40,7 +41,8 @@ class Spans(NamedTuple):
     @classmethod
     def none(cls, n_tokens: int) -> "Spans":
         """No span has scores."""
-        return cls(np.zeros(n_tokens + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+        nothing = np.zeros(n_tokens + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+        return cls(*nothing, sp.csr_array((0, 0)))
 
     @classmethod
     def all(cls, offsets: np.ndarray, max_length: int) -> "Spans":
