@@ -1,4 +1,4 @@
-"""What a person marks in a sentence: whole segments, or a tag of every token."""
+"""What a person marks, and a model proposes: whole segments, or a tag of every token."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -8,6 +8,9 @@ import numpy as np
 
 from ...labels.segments.schemes import are_segments, read_labels, scheme_of
 from ...labels.segments.segments import Segments, segments_to_labels, to_segments
+
+# Of a sentence, and of a token.
+N_LABELLINGS, N_LIKELIEST = 5, 6
 
 
 class Marks(ABC):
@@ -160,6 +163,39 @@ def best_marks(marks: Marks, paths: Iterable[tuple[Sequence[str], float]]) -> li
         one = found.setdefault(repr(read := marks.read(labels)), {"marks": read, "share": 0.0})
         one["share"] += float(share)
     return sorted(found.values(), key=lambda one: -one["share"])
+
+
+def proposals(classifier: Any, X: Sequence, marks: Marks) -> list[dict[str, Any]]:
+    """Find the best labellings of sentences, and the likeliest labels of their tokens.
+
+    Parameters
+    ----------
+    classifier : fitted sequence classifier
+    X : sequences, none of which is empty
+    marks : Marks
+
+    Returns
+    -------
+    list of dict
+        "labellings" are marks with their probabilities, "likeliest" pairs of a label and its
+        probability for each token.
+    """
+    found = []
+    paths = classifier.predict_k_best(X, k=2 * N_LABELLINGS)
+    for best, rows in zip(paths, classifier.predict_proba(X), strict=True):
+        spelled = [([*map(str, labels)], share) for labels, share in best]
+        labellings = best_marks(marks, spelled)[:N_LABELLINGS]
+        likeliest = _likeliest(classifier.classes_, np.asarray(rows))
+        found.append({"labellings": labellings, "likeliest": likeliest})
+    return found
+
+
+def _likeliest(classes: np.ndarray, probability: np.ndarray) -> list[list[tuple[Any, float]]]:
+    """Find the likeliest labels of each token, with their probabilities."""
+    first = np.argsort(-probability, axis=1, kind="stable")[:, :N_LIKELIEST]
+    shares = np.take_along_axis(probability, first, axis=1).astype(float).round(4).tolist()
+    labels = classes[first].tolist()
+    return [list(zip(*both, strict=True)) for both in zip(labels, shares, strict=True)]
 
 
 def marks_for(labels: Iterable[str]) -> Marks:

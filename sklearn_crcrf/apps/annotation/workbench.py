@@ -10,10 +10,9 @@ from ...estimators.empirical import EmpiricalCRF
 from .annotations import Annotation, Annotations, Change
 from .learner import Learner
 from .log import Log
-from .marks import Marks
+from .marks import Marks, proposals
 from .order import Order
 from .pool import Pool
-from .proposals import proposals
 from .worker import Worker
 
 # Number of sentences of which a point of the curve is the mean.

@@ -13,9 +13,8 @@ from ..._version import __version__
 from ...base.unwrap import unwrap
 from ...display.notebook.explanation import explain
 from ...utils.lines import lines_of
-from ..annotation.marks import marks_for
+from ..annotation.marks import marks_for, proposals
 from ..annotation.pool import split_words
-from ..annotation.proposals import proposals
 from .files import FOLDER, pages
 from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
 from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
