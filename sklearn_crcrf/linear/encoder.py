@@ -278,10 +278,9 @@ class AttributeEncoder:
 
     def _with_edges(self, encoded: Matrix, X: SequenceArray) -> Matrix:
         """Return the attributes of tokens, followed by the attributes of the edges into them."""
-        edges = self._edges.transform(X)
-        if edges.shape[1] == 0:
+        if self._edges.kind == "none" and getattr(X, "edge_data", None) is None:
             return encoded
-        edges = edges.astype(encoded.dtype)
+        edges = self._edges.transform(X).astype(encoded.dtype)
         if sp.issparse(encoded):
             return sp.csr_array(sp.hstack([encoded, edges], format="csr"))
         return np.hstack([encoded, edges.toarray()])
