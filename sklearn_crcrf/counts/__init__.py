@@ -1,10 +1,11 @@
 """Co-occurrence counts of symbols and labels: the sufficient statistics of empirical training."""
 
+from .classifier import count, finish
 from .counting import ColumnWindow, count_folds, count_tokens
 from .counts import BOUNDARY, Counts, Table, Template
-from .fitting import count, finish
 from .links import Links
-from .parts import PartialCounts, Plan, merge
+from .observations import Plan
+from .parts import PartialCounts, merge
 
 __all__ = [
     "BOUNDARY",

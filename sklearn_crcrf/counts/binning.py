@@ -10,8 +10,6 @@ from sklearn.utils.validation import validate_data
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Array, Fact, Requirement, Sound
 
-__all__ = ["EqualFrequencyBins"]
-
 
 class EqualFrequencyBins(Sound, TransformerMixin, BaseEstimator):
     """Bins of about equal frequency for each column, or one bin per value if values are few.

@@ -1,77 +1,93 @@
 """Base of the classifiers that are trained by counting."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import copy
-from typing import Any, NamedTuple, Self
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 
 from ..base.classifier import BaseSequenceClassifier
 from ..base.weights import NamedWeights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
-from ..data.symbols import SymbolTable, warn_of_empty_tokens
 from ..labels.encoding import LabelIds
-from ..labels.partial import known_labels
 from ..out_of_core import CorpusFolder
 from ..out_of_core.corpus_folder import refuse_what_needs_all
 from ..structures import Structure, structure_of
 from ..utils.memory import release_freed_memory
-from ..utils.replaced_parts import check_fitted, check_parts
+from ..utils.replaced_parts import check_fitted, check_parts, remember_parts
 from ..utils.soundness import Fact, Requirement, below, labels
+from .counter import Counter, LabelledObservations, Spelling, count_corpus, planned
 from .counts import Counts, Template
-from .labelled import ATTRIBUTES, LabelledObservations, count_corpus
-from .links import edge_types, kind_of_links
-from .observations import Encoder, Observations
-from .parts import PartialCounts, PartialSums, Plan, merge
-from .pending import PENDING, Pending, PostponesEstimates, has_counts, with_part
-from .renumbering import relabel
-from .soundness import counts_requirements, encoder_requirements
+from .observations import ATTRIBUTES, Encoder, Observations, Plan, Tokens
+from .parts import PartialCounts, PartialSums, merge
+from .renumbering import renumber
 from .tabulator import Tabulator
 
-__all__ = ["CountingClassifier"]
-
 INPUTS = ("n_features_in_", "feature_names_in_")
+PENDING = "_pending_"
+"""The attribute of an estimator whose last counts were not estimated from yet."""
 
 
-class Tokens(NamedTuple):
-    """Tokens that were read, but have no ids yet.
+class Pending:
+    """Counts that no estimates were made from yet; copies of an estimator share them.
 
     Parameters
     ----------
-    table : SymbolTable
-    attributes : CSR of shape (n_tokens, n_attributes), Bag or None
-        The rows of a sparse X, or attributes that are no columns.
-    structure : Structure
-    edge_types : list of str or None
+    fitted : estimator
+        Fitted to some of the counts, with the parameters to estimate with.
+    counts : list of PartialCounts
+        The counts of all data, in order.
     """
 
-    table: SymbolTable
-    attributes: Any
-    structure: Structure
-    edge_types: list[str] | None
+    def __init__(self, fitted: Any, counts: list[PartialCounts]):
+        self._fitted, self._counts, self._lock = fitted, counts, Lock()
+
+    def content(self) -> tuple[Any, list[PartialCounts]]:
+        """The last estimates, and the counts of all data; none if they are the ``counts_``."""
+        with self._lock:
+            return self._fitted, self._counts
+
+    def estimate(self) -> Any:
+        """An estimator that is fitted to all counts; only the first call computes it."""
+        with self._lock:
+            if self._counts:
+                fitted = copy(self._fitted)
+                fitted._take(merge(*self._counts))
+                self._fitted, self._counts = fitted, []
+            return self._fitted
 
 
-class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
+class CountingClassifier(BaseSequenceClassifier):
     """Base of the classifiers that are trained by counting.
 
-    Counts add up, so data may arrive in batches, and may be removed again. A subclass names what
-    is counted, in :meth:`_templates`, and computes its weights from the counts, in
-    :meth:`_estimate`. It has the parameters ``binning``, ``sample_unit`` and ``n_jobs``.
+    Counts add up, so data may arrive in batches, and may be removed again. What turns data into
+    counts is a :class:`Counter` that it has. A subclass names what is counted, in
+    :meth:`_templates`, and computes its weights from the counts, in :meth:`_estimate`. It has the
+    parameters ``binning``, ``sample_unit`` and ``n_jobs``.
+
+    After :meth:`partial_fit` it has none of its fitted attributes, but ``_pending_``: they are
+    computed when one of them is read.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
         The labels, in the order of the columns of probabilities.
     counts_ : Counts
+    _counter : Counter
+    _private_estimates : tuple of str
+        The names of fitted attributes that do not end with an underscore.
     """
+
+    _private_estimates: tuple[str, ...] = ("_counter",)
+    _counter: Counter
 
     @abstractmethod
     def _templates(self) -> list[Template]:
-        """The templates of the events that are counted."""
+        """List the templates of the events that are counted."""
 
     @abstractmethod
     def _estimate(self, counts: Counts) -> None:
@@ -79,7 +95,17 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
 
     @abstractmethod
     def _named_weights(self) -> NamedWeights:
-        """The weights of single attributes, under the names that a CRF uses."""
+        """Name the weights of single attributes as a CRF does."""
+
+    @property
+    def tabulator_(self) -> Tabulator:
+        """What turns all kinds of observations into columns of symbols."""
+        return self._counter.plan.tabulator
+
+    @property
+    def encoder_(self) -> Encoder:
+        """The ids of all symbols."""
+        return self._counter.encoder
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -140,19 +166,15 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             If no part has tokens, or one is not valid, or exponents are to be fitted, which needs
             all data at once.
         """
-        total = self._total_of(parts)
-        with self._replaced_by(self._unfitted()) as twin:
-            counts = twin._adopt(total)
-            del total  # its vocabularies
-            release_freed_memory()  # of parts and their sums
-            twin._estimate_in_order(counts)
-        return self
-
-    def _total_of(self, parts: Iterable[tuple]) -> PartialCounts:
         sums = PartialSums()
         for part in parts:
             sums.add(self._counted(sums.plan, sums.encoder, *part))
-        return sums.total()
+        with self._replaced_by(self._unfitted()) as twin:
+            counts = twin._adopt(sums.total())
+            del sums  # with its vocabularies
+            release_freed_memory()
+            twin._estimate_in_order(counts)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -183,7 +205,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         since = self.__dict__
         self._validate_params()  # which scikit-learn leaves out after the first call
         self._check_can_change()
-        if not has_counts(self):
+        if {"counts_", PENDING}.isdisjoint(vars(self)):
             with self._replaced_by(self._unfitted(), since) as twin:
                 twin._fit(X, y, sample_weight, classes)
             return self
@@ -195,7 +217,10 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             known.require(classes)
         more = fitted._more(X, y, sample_weight)
         counts[0].check_alike(more)
-        self._postpone(Pending(fitted, with_part(counts, more)), since)
+        counts = [*counts, more]
+        while len(counts) > 2 and counts[-1].counts.n_events >= counts[-2].counts.n_events // 2:
+            counts[-2:] = [merge(*counts[-2:])]  # so that there are few
+        self._postpone(Pending(fitted, counts), since)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -231,73 +256,31 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
 
     def _fit_to(self, corpus: LabelledObservations) -> None:
         """Count encoded data, and estimate."""
-        self._estimate_in_order(self._count(corpus))
+        self._estimate_in_order(count_corpus(corpus, self._templates()))
 
     def _start(
         self, sequences: Sequences, weights: np.ndarray, label_ids: LabelIds
     ) -> LabelledObservations:
-        """Make the encoders, and encode all tokens."""
-        tokens = self._set_up(sequences.X, weights)
-        self._label_ids = label_ids
-        return self._encode_labelled(tokens, sequences.y, weights)
+        """Make the counter, and encode all tokens."""
+        tokens = self._read_first(sequences.X, weights, label_ids)
+        return self._counter.learn(tokens, sequences.y, weights)
 
-    def _known(self, y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
-        """Labels, and weights of tokens, which are zero for unknown labels."""
-        return known_labels(y, weights)
-
-    def _learn(self, sequences: Sequences, weights: np.ndarray) -> LabelledObservations:
-        """Encode more data, and give ids to new symbols and labels."""
-        return self._encode_labelled(self._read(sequences.X), sequences.y, weights)
-
-    def _set_up(self, X: SequenceArray, weights: np.ndarray) -> Tokens:
-        """Make the tabulator, and an encoder that has seen nothing."""
-        warn_of_empty_tokens(X)
-        self.tabulator_ = self._new_tabulator()
-        table, attributes = self.tabulator_.fit_transform(X, weights)
-        structure = self._linked(X)
-        tokens = Tokens(table, attributes, structure, edge_types(X, structure))
-        n_attributes = attributes.shape[1] if sp.issparse(attributes) else None
-        kind, has_types = kind_of_links(structure), tokens.edge_types is not None
-        self.encoder_ = self._new_encoder(table.names, n_attributes, kind, has_types)
-        self.tabulator_.warn_of_choice(hasattr(self, "observation"))
-        return tokens
-
-    def _read(self, X: SequenceArray) -> Tokens:
-        table, attributes = self.tabulator_.transform(X)
-        structure = self._linked(X)
-        return Tokens(table, attributes, structure, edge_types(X, structure))
-
-    def _encode_labelled(
-        self, tokens: Tokens, y: SequenceArray, weights: np.ndarray
-    ) -> LabelledObservations:
-        y, weights = self._known(y, weights)
-        observations = self.encoder_.learn(tokens.table, tokens.attributes, tokens.edge_types)
-        labels = self._label_ids.learn(y)
-        return LabelledObservations(observations, labels, tokens.structure, weights)
-
-    def _plan(self) -> Plan:
-        """How data is counted."""
-        encoder = self.encoder_
+    def _read_first(self, X: SequenceArray, weights: np.ndarray, label_ids: LabelIds) -> Tokens:
+        """Make the counter, and read all tokens."""
+        tabulator = Tabulator(getattr(self, "observation", None), self.binning)
         inputs = {name: vars(self)[name] for name in INPUTS if name in vars(self)}
-        has_types = encoder.edge_types is not None
-        given = encoder.names, encoder.n_attributes, encoder.links, has_types
-        return Plan(self.tabulator_, *given, inputs)
+        plan, tokens = planned(X, weights, self._linked(X), tabulator, inputs)
+        self._follow(plan, label_ids)
+        tabulator.warn_of_choice(hasattr(self, "observation"))
+        return tokens
 
     def _follow(self, plan: Plan, label_ids: LabelIds) -> None:
         """Begin to count by a plan."""
-        self.tabulator_ = plan.tabulator
-        self.encoder_ = self._new_encoder(plan.names, plan.n_attributes, plan.links, plan.has_types)
-        self._label_ids = label_ids
-        for name, value in plan.inputs.items():
-            setattr(self, name, value)
+        self._counter = Counter(plan, Encoder(plan, *self._spelling()), label_ids)
+        self.__dict__.update(plan.inputs)
 
     def _counted(
-        self,
-        plan: Plan | None,
-        encoder: Encoder | None,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        self, plan: Plan | None, encoder: Encoder | None, X: Any, y: Any, sample_weight: Any = None
     ) -> PartialCounts:
         """Count a part of the training data, by a plan if there is one.
 
@@ -307,20 +290,27 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         twin._check_needs_no_corpus()
         if plan is not None:
             twin._follow(plan, LabelIds())
-        sequences, weights = twin._check_labelled(X, y, sample_weight, reset=plan is None)
-        if sequences.X.offsets[-1] == 0:
+        (X, y, _), weights = twin._check_labelled(X, y, sample_weight, reset=plan is None)
+        if X.offsets[-1] == 0:
             return PartialCounts.empty()
-        tokens = twin._set_up(sequences.X, weights) if plan is None else twin._read(sequences.X)
+        if plan is None:
+            tokens = twin._read_first(X, weights, LabelIds())
+        else:
+            tokens = twin._counter.read(X, twin._linked(X))
         templates = twin._templates()
-        twin.encoder_ = twin.encoder_.needed_for(templates) if encoder is None else encoder
-        twin._label_ids = LabelIds()
-        return twin._part(
-            count_corpus(twin._encode_labelled(tokens, sequences.y, weights), templates)
-        )
+        if encoder is None:
+            encoder = twin.encoder_.needed_for(templates)
+        twin._counter = twin._counter._replace(encoder=encoder)
+        counts = count_corpus(twin._counter.learn(tokens, y, weights), templates)
+        return PartialCounts(*twin._counter, counts)
 
-    def _finish(self, part: PartialCounts) -> None:
-        """Fit to the counts of all training data."""
-        self._estimate_in_order(self._adopt(part))
+    def _more(self, X: Any, y: Any, sample_weight: Any) -> PartialCounts:
+        """Count more data as the data that was counted."""
+        twin = copy(self)
+        twin._follow(self._counter.plan, self._counter.label_ids.declared())
+        (X, y, _), weights = twin._check_training(X, y, sample_weight, reset=False)
+        corpus = twin._counter.learn(twin._counter.read(X, twin._linked(X)), y, weights)
+        return PartialCounts(*twin._counter, count_corpus(corpus, twin._templates()))
 
     def _adopt(self, part: PartialCounts) -> Counts:
         """Learn all symbols and labels of the counts of all training data; return the counts."""
@@ -329,49 +319,16 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             raise ValueError("parts: there is no token to fit to")
         if len(part.counts.labels()) == 0:
             raise ValueError("parts: sample_weight is zero for all tokens")
-        self._follow(part.plan, LabelIds())
+        self._follow(part.plan, part.label_ids)
         if part.counts.keys() - {ATTRIBUTES} != set(self._templates()):
             raise ValueError("the parts were counted by an estimator with other parameters")
-        self.encoder_.learn_symbols(part.encoder)
-        self._label_ids = part.label_ids
+        self.encoder_.add_all(part.encoder)
         return part.counts
-
-    def _check_needs_no_corpus(self) -> None:
-        """Raise ValueError if the parameters ask for more than counts of parts."""
-
-    def _check_can_change(self) -> None:
-        """Raise ValueError if no data can be added to the counts, nor removed."""
-
-    def _check_same_features(self) -> None:
-        """Raise ValueError if other parameters than before say what is counted."""
-
-    def _so_far(self) -> tuple[Self, list[PartialCounts]]:
-        """A copy with these parameters of the last estimates, and the counts of all data."""
-        pending = vars(self).get(PENDING)
-        if pending is None:
-            check_parts(self)
-        fitted, counts = (self, []) if pending is None else pending.content()
-        twin = copy(fitted)
-        for name, value in self.get_params(deep=False).items():
-            setattr(twin, name, value)
-        twin._check_can_change()
-        twin._check_same_features()
-        return twin, counts or [twin._part(twin.counts_)]
-
-    def _more(self, X: Any, y: Any, sample_weight: Any) -> PartialCounts:
-        """Count more data as the data that was counted."""
-        twin = copy(self)
-        twin._follow(self._plan(), self._label_ids.declared())
-        sequences, weights = twin._check_training(X, y, sample_weight, reset=False)
-        return twin._part(twin._count(twin._learn(sequences, weights)))
-
-    def _part(self, counts: Counts) -> PartialCounts:
-        return PartialCounts(self._plan(), self.encoder_, self._label_ids, counts)
 
     def _take(self, part: PartialCounts) -> None:
         """Estimate from counts."""
-        self._follow(part.plan, part.label_ids)
-        self.encoder_ = part.encoder
+        self._counter = Counter(part.plan, part.encoder, part.label_ids)
+        self.__dict__.update(part.plan.inputs)
         self._estimate_in_order(part.counts)
 
     def _estimate_in_order(self, counts: Counts) -> None:
@@ -379,23 +336,38 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
 
         It does not matter which label appeared late, or was forgotten again.
         """
-        self._label_ids, rank = self._label_ids.in_order(counts.labels())
-        self._estimate(relabel(counts, rank))
+        label_ids, rank = self._counter.label_ids.in_order(counts.labels())
+        self._counter = self._counter._replace(label_ids=label_ids)
+        self._estimate(renumber(counts, rank))
 
-    def _count(self, corpus: LabelledObservations) -> Counts:
-        return count_corpus(corpus, self._templates())
+    def _so_far(self) -> tuple[Self, list[PartialCounts]]:
+        """Copy the last estimates with these parameters, and collect the counts of all data."""
+        pending = vars(self).get(PENDING)
+        if pending is None:
+            check_parts(self)
+        fitted, counts = (self, []) if pending is None else pending.content()
+        twin: Self = copy(fitted)
+        for name, value in self.get_params(deep=False).items():
+            setattr(twin, name, value)
+        twin._check_can_change()
+        return twin, counts or [PartialCounts(*twin._counter, twin.counts_)]
 
-    def _new_tabulator(self) -> Tabulator:
-        return Tabulator(None, self.binning)
+    def _check_needs_no_corpus(self) -> None:
+        """Raise ValueError if the parameters ask for more than counts of parts."""
 
-    def _new_encoder(
-        self, names: Sequence[str], n_attributes: int | None, links: str, has_types: bool
-    ) -> Encoder:
-        return Encoder(names, (), {}, n_attributes, links, has_types, self.tabulator_.has_bag)
+    def _check_can_change(self) -> None:
+        """Raise ValueError if no data can be added to the counts, nor removed."""
+
+    def _spelling(self) -> Spelling:
+        """Name the spelling features of words to count, and symbols that are numbered first."""
+        return (), {}
 
     def _linked(self, X: SequenceArray) -> Structure:
-        """The structure along whose links labels are counted."""
+        """Find the structure along whose links labels are counted."""
         return structure_of(X)
+
+    def _encode(self, X: SequenceArray) -> Observations:
+        return self._counter.encode(X, self._linked(X))
 
     def _set_classes(self, seen: np.ndarray, more: Any = ()) -> np.ndarray:
         """Set ``classes_``: the labels with ids ``seen``, which were counted, and ``more``.
@@ -407,21 +379,138 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         """
         if len(seen) == 0:
             raise ValueError("nothing would be left: all data was forgotten")
-        self.classes_, rank = self._label_ids.classes(np.append(seen, more))
+        self.classes_, rank = self._counter.label_ids.classes(np.append(seen, more))
         return rank
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from labels("classes_", self.classes_)
-        yield Fact("_label_ids", isinstance(self._label_ids, LabelIds), "must be LabelIds")
-        yield from below("_label_ids", self._label_ids.requirements())
-        yield Fact("tabulator_", isinstance(self.tabulator_, Tabulator), "must be a Tabulator")
-        yield from below("tabulator_", self.tabulator_.requirements())
-        yield Fact("encoder_", isinstance(self.encoder_, Encoder), "must be an Encoder")
-        width = getattr(self, "n_features_in_", None)
-        yield from below("encoder_", encoder_requirements(self.encoder_, width))
-        known = len(self._label_ids), self._templates()
-        yield from below("counts_", counts_requirements(self.counts_, self.encoder_, *known))
+        yield Fact("_counter", isinstance(self._counter, Counter), "must be a Counter")
+        yield from self._counter.requirements(getattr(self, "n_features_in_", None))
+        yield Fact("counts_", isinstance(self.counts_, Counts), "must be Counts")
+        known = self.encoder_, len(self._counter.label_ids), self._templates()
+        yield from below("counts_", self.counts_.requirements(*known))
 
-    def _encode(self, X: SequenceArray) -> Observations:
-        types = edge_types(X, self._linked(X))
-        return self.encoder_.encode(*self.tabulator_.transform(X), types)
+    if not TYPE_CHECKING:  # mypy would take it that every attribute exists
+
+        def __getattr__(self, name: str) -> Any:
+            is_public = name.endswith("_") and not name.startswith("__")
+            if name != PENDING and (is_public or name in self._private_estimates):
+                self._settle()
+                if name in vars(self):  # even if another thread was faster
+                    return vars(self)[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _postpone(self, pending: Pending, since: dict[str, Any]) -> None:
+        """Replace all estimates by the counts that they will be made from.
+
+        ``since`` is ``vars(self)`` before the data was counted.
+        """
+        kept = {
+            name: value
+            for name, value in vars(self).items()
+            if not name.endswith("_") and name not in self._private_estimates
+        }
+        self._exchange({**kept, PENDING: pending}, since)
+
+    def _settle(self) -> None:
+        """Compute the fitted attributes, if that was postponed."""
+        state = self.__dict__  # another thread may replace it by a newer one, which then stays
+        pending = state.get(PENDING)
+        if pending is None:
+            return
+        parameters, fitted = self.get_params(deep=False), vars(pending.estimate())
+        state.update({name: value for name, value in fitted.items() if name not in parameters})
+        state.pop(PENDING, None)
+        remember_parts(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle()
+        return dict(super().__getstate__())
+
+
+Estimator = TypeVar("Estimator", bound=CountingClassifier)
+
+
+def count(
+    estimator: CountingClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    plan: Plan | None = None,
+) -> PartialCounts:
+    """Count a part of a corpus, without estimating anything.
+
+    Parameters
+    ----------
+    estimator : EmpiricalCRF or HMM
+        Its parameters say what is counted. It does not change, and need not be fitted.
+    X, y, sample_weight : as in :meth:`~sklearn_crcrf.EmpiricalCRF.fit`
+        The part may have no tokens, or no weight.
+    plan : Plan, optional
+        The ``plan`` of a part that was counted before. Parts with numeric columns need it, to have
+        the same bins, and parts of feature dicts, if not all parts have the same keys. New keys
+        are then an error.
+
+    Returns
+    -------
+    PartialCounts
+
+    Raises
+    ------
+    ValueError
+        If input is not valid, or the parameters need all data at once.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> from sklearn_crcrf.counts import count, finish, merge
+    >>> crf = EmpiricalCRF()
+    >>> a = count(crf, [["the", "dog"]], [["D", "N"]])
+    >>> b = count(crf, [["dogs", "sleep"]], [["N", "V"]])
+    >>> finish(crf, merge(a, b)).predict([["the", "dogs", "sleep"]]).tolist()
+    [['D', 'N', 'V']]
+    """
+    _check_counts(estimator)
+    return estimator._counted(plan, None, X, y, sample_weight)
+
+
+def finish(estimator: Estimator, counts: PartialCounts) -> Estimator:
+    """An estimator that is fitted to counts: the same, bit for bit, as one fit to all data.
+
+    Parameters
+    ----------
+    estimator : EmpiricalCRF or HMM
+        It does not change.
+    counts : PartialCounts
+        The merged counts of all parts, in order.
+
+    Returns
+    -------
+    estimator
+        A clone, fitted.
+
+    Raises
+    ------
+    ValueError
+        If nothing was counted, or the counts are of other parameters.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.counts import count, finish
+    >>> finish(HMM(), count(HMM(), [["the", "dog"]], [["D", "N"]])).classes_.tolist()
+    ['D', 'N']
+    """
+    _check_counts(estimator)
+    fitted = clone(estimator)._unfitted()
+    fitted._estimate_in_order(fitted._adopt(counts))
+    return fitted
+
+
+def _check_counts(estimator: Any) -> None:
+    if not isinstance(estimator, CountingClassifier):
+        raise ValueError(
+            f"estimator must be an EmpiricalCRF or an HMM, but is a {type(estimator).__name__}"
+        )
+    estimator._validate_params()

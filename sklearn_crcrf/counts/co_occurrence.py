@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["boundary_rates", "co_occurrence_rates"]
-
 # Keeps unsmoothed rates above zero, and makes them 1 where nothing was counted.
 TINY = np.finfo(float).tiny
 

@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..data.ragged import SequenceArray, locate
-from .counts import BOUNDARY, Counts, Table, Template, count_events, split
+from .counts import BOUNDARY, Counts, Table, Template, aggregate, count_events, split
 from .links import Links, Walks
-
-__all__ = [
-    "ColumnWindow",
-    "count_folds",
-    "count_tokens",
-]
 
 
 class ColumnWindow:
@@ -89,28 +83,24 @@ class ColumnWindow:
             symbols = [(self._columns[name], offset) for name, offset in template.symbols]
             columns = [*((ids, 0) for ids in given), *symbols, *labels]
             return count_events(columns, self.offsets, weights, int(self.offsets[-1]))
-        own = ((self._at(template, ids, 0, True, 0), 0) for ids in given)
-        around = ((self._symbol(template, *symbol), 0) for symbol in template.symbols)
-        of_labels = ((self._at(template, _ids(y), k, True, BOUNDARY), 0) for y, k in labels)
-        n_events = len(self._walk(template).tokens[0])
-        return count_events(chain(own, around, of_labels), self.offsets, weights, n_events)
+        own = (self._at(template, ids, 0, True, 0) for ids in given)
+        around = (self._symbol(template, *symbol) for symbol in template.symbols)
+        of_labels = (self._at(template, _ids(y), k, True, BOUNDARY) for y, k in labels)
+        return aggregate(
+            chain(own, around, of_labels), weights, len(self._walk(template).tokens[0])
+        )
 
     def _symbol(self, template: Template, column: str, offset: int) -> np.ndarray:
-        """One symbol of each event; a symbol of links is of the link into the token."""
+        """Find one symbol of each event; a symbol of links is of the link into the token."""
         if self._links is not None and column in self._links.symbols:
             into = self._walk(template).links[-1]
             return np.append(_ids(self._links.symbols[column]), np.int32(BOUNDARY))[into]
         return self._at(template, _ids(self._columns[column]), offset, template.linked, BOUNDARY)
 
     def _at(
-        self,
-        template: Template,
-        values: np.ndarray,
-        offset: int,
-        along_links: bool,
-        outside: float,
+        self, template: Template, values: np.ndarray, offset: int, along_links: bool, outside: float
     ) -> np.ndarray:
-        """The value at an offset from the token of each event, ``outside`` where there is none."""
+        """Find the value at an offset from the token of each event, or ``outside``."""
         if not self._walks_along(template):
             return self._moved(values, offset, outside)
         tokens = self._walk(template).tokens
@@ -119,38 +109,29 @@ class ColumnWindow:
         return self._moved(values, offset, outside)[tokens[0]]
 
     def _walks_along(self, template: Template) -> bool:
-        """Whether the events of a template are walks along links, not tokens."""
+        """Tell whether the events of a template are walks along links, not tokens."""
         return self._links is not None and template.reach != (0, 0)
 
     def _walk(self, template: Template) -> Walks:
-        """The walks whose tokens, or labels, are in the events of a template."""
+        """Find the walks whose tokens, or labels, are in the events of a template."""
         reach = template.reach
-        if reach not in self._walks:
-            assert self._links is not None
+        if reach not in self._walks and self._links is not None:
             self._walks[reach] = self._links.walks(*reach)
         return self._walks[reach]
 
     def _moved(self, values: np.ndarray, offset: int, outside: float) -> np.ndarray:
-        """The value at an offset from each token in its sequence."""
+        """Move to each token the value at an offset from it in its sequence."""
         if offset == 0:
             return values
-        moved = np.empty_like(values)
-        if offset < 0:
-            moved[-offset:] = values[:offset]
-        else:
-            moved[:-offset] = values[offset:]
-        moved[self._without(offset)] = outside
-        return moved
-
-    def _without(self, offset: int) -> np.ndarray:
-        """The tokens whose sequence has no token at this offset from them."""
-        if offset not in self._outside:
+        moved = np.roll(values, -offset)
+        if offset not in self._outside:  # the tokens whose sequence has none at this offset
             lengths = np.diff(self.offsets)
             distances = range(min(abs(offset), int(lengths.max(initial=0))))
             first, step = (self.offsets[:-1], 1) if offset < 0 else (self.offsets[1:] - 1, -1)
             edges = [(first + step * k)[lengths > k] for k in distances]
             self._outside[offset] = np.concatenate([*edges, np.empty(0, dtype=np.int64)])
-        return self._outside[offset]
+        moved[self._outside[offset]] = outside
+        return moved
 
 
 def _ids(values: Any) -> np.ndarray:

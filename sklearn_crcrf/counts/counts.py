@@ -2,26 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._kernels.sparse.keys import count_rows, merge_events
-from ..utils.soundness import setting_state
-
-__all__ = [
-    "BOUNDARY",
-    "Counts",
-    "Table",
-    "Template",
-    "aggregate",
-    "count_events",
-    "cut",
-    "frequent",
-    "merge",
-    "split",
-    "subtract",
-]
+from ..utils.soundness import Array, Fact, Requirement, indices, setting_state
 
 BOUNDARY = -1
 """The symbol, and the label, of every position outside the sequence."""
@@ -103,7 +89,7 @@ def merge(a: Table, b: Table, sign: float = 1.0) -> Table:
 
 
 def _sorted(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """The arrays of a table, as kernels take them."""
+    """Lay out the arrays of a table as kernels take them."""
     return np.asfortranarray(table.events, dtype=np.int32), np.ascontiguousarray(table.weights)
 
 
@@ -127,7 +113,7 @@ def frequent(table: Table, n_ids: int, least: float) -> Table:
 
 
 def _some(table: Table, chosen: np.ndarray) -> Table:
-    """Some of the rows, in the layout of all tables."""
+    """Choose some of the rows, in the layout of all tables."""
     return Table(np.asfortranarray(table.events[chosen]), table.weights[chosen])
 
 
@@ -257,6 +243,28 @@ class Counts(Mapping):
         for ids in last:
             counted[ids] = True
         return np.flatnonzero(counted[:-1])
+
+    def requirements(
+        self, encoder: Any, n_labels: int, needed: Iterable[Template] = ()
+    ) -> Iterator[Requirement]:
+        """Yield the requirements of counts of symbols that an encoder knows.
+
+        Parameters
+        ----------
+        encoder : Encoder
+        n_labels : int
+        needed : iterable of Template
+            The templates that must have been counted.
+        """
+        missing = [template for template in needed if template not in self]
+        yield Fact("templates", not missing, f"must have {missing}")
+        for template, (events, weights) in self.items():
+            name = f"tables[{template}]"
+            sizes = [*encoder.sizes(template), *[n_labels] * len(template.labels)]
+            yield Array(f"{name}.weights", weights, (len(weights),), np.finfo(float).tiny)
+            yield indices(f"{name}.events", events, (len(weights), len(sizes)), 2**31, BOUNDARY)
+            for ids, size in zip(events.T, sizes, strict=True):
+                yield indices(f"{name}.events", ids, ids.shape, size, BOUNDARY)
 
     def __getstate__(self) -> dict:
         # Not every format can store a dict whose keys are tuples.

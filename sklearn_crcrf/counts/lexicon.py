@@ -1,6 +1,6 @@
 """The words of a corpus as ids, and the ids of their spelling features."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
 
@@ -9,8 +9,7 @@ import numpy as np
 from .._kernels.sparse.keys import number_keys
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction.spelling import spelling_columns
-
-__all__ = ["UNKNOWN", "Lexicon", "mark_unknown"]
+from ..utils.soundness import Fact, Requirement, indices
 
 UNKNOWN = -2
 """The id of every symbol that was not seen in training."""
@@ -63,16 +62,19 @@ class Lexicon:
         twin._spellings = [vocabulary.copy() for vocabulary in self._spellings]
         return twin
 
-    def narrowed(self, features: Sequence[str]) -> "Lexicon":
-        """The same ids for some of the features."""
-        twin, chosen = self.copy(), [self.features.index(feature) for feature in features]
-        twin.features, twin.spelling = tuple(features), self.spelling[:, chosen]
-        twin._spellings = [twin._spellings[j] for j in chosen]
-        return twin
+    def vocabulary(self, feature: str) -> Vocabulary:
+        """The symbols of a spelling feature."""
+        return self._spellings[self.features.index(feature)]
 
-    def symbols(self, feature: str) -> list[str]:
-        """The symbols of a spelling feature, in the order of their ids."""
-        return self._spellings[self.features.index(feature)].symbols
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the requirements of a lexicon."""
+        are_known = all(isinstance(known, Vocabulary) for known in self.vocabularies)
+        yield Fact("_vocabularies", are_known, "must be Vocabularies")
+        yield Fact("features", len(self._spellings) == len(self.features), "must have symbols")
+        shape = len(self.words), len(self.features)
+        yield indices("spelling", self.spelling, shape, 2**31)
+        for name, ids in zip(self.features, self.spelling.T, strict=True):
+            yield indices(f"spelling, {name!r},", ids, shape[:1], len(self.vocabulary(name)))
 
     def add(self, words: Sequence[str]) -> np.ndarray:
         """Ids of unique words; new words are given the next ids."""
@@ -82,43 +84,32 @@ class Lexicon:
         self.spelling = np.concatenate([self.spelling, self._spell(new, Vocabulary.add)])
         return ids
 
-    def add_all(self, other: "Lexicon") -> tuple[np.ndarray, list[np.ndarray]]:
+    def add_all(self, other: "Lexicon") -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Give the next ids to the new words of another lexicon, in the order of their ids.
+
+        The other one may lack spelling features; only these are made again.
 
         Returns
         -------
         ids : ndarray of int32
             The new id of each word of the other lexicon.
-        spellings : list of ndarray of int32
-            The new ids of the symbols of each spelling feature.
-        """
-        n_before = len(self)
-        ids = self.words.add(other.words.symbols)
-        pairs = zip(self._spellings, other._spellings, strict=True)
-        spellings = [mine.add(known.symbols) for mine, known in pairs]
-        new = other.spelling[ids >= n_before]
-        added = np.empty_like(new)
-        for j, renumbered in enumerate(spellings):
-            added[:, j] = renumbered[new[:, j]]
-        self.spelling = np.concatenate([self.spelling, added])
-        return ids, spellings
-
-    def add_spelled(self, other: "Lexicon") -> None:
-        """Give the next ids to the new words of another lexicon, which may lack features.
-
-        Only these features are made again.
+        spellings : dict of ndarray of int32
+            The new ids of the symbols of each spelling feature of the other lexicon.
         """
         n_before, words = len(self), other.words.symbols
-        is_new = self.words.add(words) >= n_before
-        new = [words[i] for i in np.flatnonzero(is_new).tolist()]
+        ids = self.words.add(words)
+        is_new = ids >= n_before
+        added = np.empty((np.count_nonzero(is_new), len(self.features)), dtype=np.int32)
         missing = [j for j, feature in enumerate(self.features) if feature not in other.features]
-        added = np.empty((len(new), len(self.features)), dtype=np.int32)
-        added[:, missing] = self._spell(new, Vocabulary.add, missing)
-        for k, feature in enumerate(other.features):
-            if feature in self.features:
-                j, symbols = self.features.index(feature), other._spellings[k].symbols
-                added[:, j] = self._spellings[j].add(symbols)[other.spelling[is_new, k]]
+        if missing:
+            new = [words[i] for i in np.flatnonzero(is_new).tolist()]
+            added[:, missing] = self._spell(new, Vocabulary.add, missing)
+        spellings = {}
+        for known, feature in zip(other.spelling[is_new].T, other.features, strict=True):
+            spellings[feature] = self.vocabulary(feature).add(other.vocabulary(feature).symbols)
+            added[:, self.features.index(feature)] = spellings[feature][known]
         self.spelling = np.concatenate([self.spelling, added])
+        return ids, spellings
 
     def lookup(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Ids of unique words and of their spelling features, UNKNOWN if never seen.
@@ -139,7 +130,7 @@ class Lexicon:
     def _spell(
         self, words: list[str], encode: Callable, chosen: Sequence[int] | None = None
     ) -> np.ndarray:
-        """Ids of the spelling features of words, in blocks, so that few strings exist at once.
+        """Number the spelling features of words, in blocks, so that few strings exist at once.
 
         By default of all features, else of the chosen ones.
         """

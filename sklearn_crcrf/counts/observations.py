@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from numbers import Integral
 from sys import getsizeof
 from typing import Any, NamedTuple
 
@@ -12,19 +13,23 @@ from .._kernels.sparse.keys import number_keys
 from ..data.symbols import Bag, SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..structures import Structure
-from ..utils.soundness import setting_state
+from ..utils.soundness import Fact, Requirement, below, setting_state
 from .counting import ColumnWindow
 from .counts import Template
 from .lexicon import Lexicon, mark_unknown
-from .links import EDGE_TYPE, Links
+from .links import EDGE_TYPE, KINDS_OF_LINKS, Links
+from .rows import KeyIndex
+from .tabulator import Tabulator
+from .triangles import TRIANGLES
 
-__all__ = ["BAG", "Encoder", "Observations"]
-
-BAG = ""
+BAG = "\0bag"
 """Stands for the attributes of a sparse X or of a bag, in place of a column."""
 
+ATTRIBUTES = Template(((BAG, 0),))
+"""The template of these attributes, which are counted with the labels of tokens."""
 
-class Columns(Mapping):
+
+class Columns(dict):
     """Columns of ids by name; columns of spelling features are made on access.
 
     Parameters
@@ -38,26 +43,34 @@ class Columns(Mapping):
     """
 
     def __init__(self, symbols: dict, word: np.ndarray, spelling: np.ndarray, features: Sequence):
-        self._symbols, self._word, self._spelling = symbols, word, spelling
-        self._features = list(features)
+        super().__init__(symbols)
+        self._word, self._spelling, self._features = word, spelling, features
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name in self._symbols:
-            return self._symbols[name]
-        if name not in self._features:
-            raise KeyError(name)
+    def __missing__(self, name: str) -> np.ndarray:
         return self._spelling[:, self._features.index(name)][self._word]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([*self._symbols, *self._features])
-
-    def __len__(self) -> int:
-        return len(self._symbols) + len(self._features)
 
     def take(self, tokens: np.ndarray) -> "Columns":
         """The columns of some of the tokens, chosen by a mask."""
-        symbols = {name: ids[tokens] for name, ids in self._symbols.items()}
+        symbols = {name: ids[tokens] for name, ids in self.items()}
         return Columns(symbols, self._word[tokens], self._spelling, self._features)
+
+
+class Tokens(NamedTuple):
+    """Tokens that were read, but have no ids yet.
+
+    Parameters
+    ----------
+    table : SymbolTable
+    attributes : CSR of shape (n_tokens, n_attributes), Bag or None
+        The rows of a sparse X, or attributes that are no columns.
+    edge_types : list of str or None
+    structure : Structure
+    """
+
+    table: SymbolTable
+    attributes: Any
+    edge_types: list[str] | None
+    structure: Structure
 
 
 class Observations(NamedTuple):
@@ -107,45 +120,80 @@ class Observations(NamedTuple):
         return ColumnWindow(self.columns, labels, structure.offsets, self.links(structure))
 
 
+class Plan(NamedTuple):
+    """How data is counted; the same for all parts of a corpus.
+
+    Parameters
+    ----------
+    tabulator : Tabulator
+        With the bins of numeric columns.
+    names : tuple of str
+        The columns; the first one holds the words.
+    n_attributes : int or None
+        Number of columns of a sparse X.
+    links : {"next", "children", "any"}
+        How tokens are linked.
+    has_types : bool
+        Whether links have types.
+    inputs : dict
+        ``n_features_in_`` and ``feature_names_in_``, if X has them.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.counts import count
+    >>> plan = count(HMM(), [["the", "dog"]], [["D", "N"]]).plan
+    >>> plan.names, plan.links
+    (('token',), 'next')
+    """
+
+    tabulator: Tabulator
+    names: tuple[str, ...]
+    n_attributes: int | None
+    links: str
+    has_types: bool
+    inputs: dict[str, Any]
+
+    def difference(self, other: "Plan") -> str | None:
+        """What differs in another plan, for an error message; None if nothing does."""
+        fields = ("names", "n_attributes", "links", "has_types")
+        pairs = {field: (getattr(self, field), getattr(other, field)) for field in fields}
+        for name in sorted(self.inputs.keys() | other.inputs.keys()):
+            pairs[name] = self._plain(name), other._plain(name)
+        for field, (mine, theirs) in pairs.items():
+            if mine != theirs:
+                return f"{field}, {mine} and {theirs}"
+        if self.tabulator is other.tabulator or self.tabulator.agrees(other.tabulator):
+            return None
+        return "the bins of numeric columns"
+
+    def _plain(self, name: str) -> Any:
+        """Return one of the inputs, arrays as lists."""
+        value: Any = self.inputs.get(name)
+        return value.tolist() if hasattr(value, "tolist") else value
+
+
 class Encoder:
     """Turns tables of symbols into integers; :meth:`learn` gives ids to new symbols.
 
     Parameters
     ----------
-    names : sequence of str
-        Columns of the tables; the first one holds the words.
+    plan : Plan
     features : sequence of str
         Spelling features of the words, which become columns ``"word:feature"``.
     symbols : mapping from feature to list of str
         Symbols of a feature that are numbered first.
-    n_attributes : int or None
-        Number of columns of a sparse X.
-    links : {"next", "children", "any"}
-        How tokens are linked: each to the next one, each to any others that have no other link
-        into them, or in any way.
-    has_types : bool
-        Whether links have types.
-    has_bag : bool
-        Whether tokens have a bag of attributes.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        features: Sequence[str],
-        symbols: Mapping,
-        n_attributes: int | None,
-        links: str = "next",
-        has_types: bool = False,
-        has_bag: bool = False,
-    ):
-        self.names = tuple(names)
-        self.n_attributes: Any = n_attributes
-        self.bag = Vocabulary() if has_bag else None
-        self.links = links
-        self.edge_types = Vocabulary() if has_types else None
+    def __init__(self, plan: Plan, features: Sequence[str], symbols: Mapping[str, Sequence[str]]):
+        self.names = plan.names
+        self.n_attributes: Any = plan.n_attributes
+        self.links = plan.links
         self.lexicon = Lexicon(features, symbols)
-        self._vocabularies = {name: Vocabulary() for name in self.names[1:]}
+        # Of all but the words; types of links and a bag are columns too.
+        others = [EDGE_TYPE] * plan.has_types + [BAG] * plan.tabulator.has_bag
+        self._columns = (*self.names[1:], *others)
+        self._vocabularies = {name: Vocabulary() for name in self._columns}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_vocabularies": list(self._vocabularies.values())}
@@ -153,14 +201,23 @@ class Encoder:
     def __setstate__(self, state: dict[str, Any]) -> None:
         with setting_state(type(self).__name__):
             vars(self).update(state)
-            self._vocabularies = dict(zip(self.names[1:], state["_vocabularies"], strict=True))
+            self._vocabularies = dict(zip(self._columns, state["_vocabularies"], strict=True))
 
     def __sizeof__(self) -> int:
         """Bytes of all vocabularies and of the spelling of the words."""
         vocabularies = [*self.lexicon.vocabularies, *self._vocabularies.values()]
-        others = [known for known in (self.edge_types, self.bag) if known is not None]
-        sizes = sum(map(getsizeof, [*vocabularies, *others]))
+        sizes = sum(map(getsizeof, vocabularies))
         return object.__sizeof__(self) + sizes + self.lexicon.spelling.nbytes
+
+    @property
+    def edge_types(self) -> Vocabulary | None:
+        """The types of links; None if they have no types."""
+        return self._vocabularies.get(EDGE_TYPE)
+
+    @property
+    def bag(self) -> Vocabulary | None:
+        """The attributes in a bag; None if there is no bag."""
+        return self._vocabularies.get(BAG)
 
     @property
     def attribute_names(self) -> list[str]:
@@ -174,68 +231,36 @@ class Encoder:
         """The number of columns of a sparse X, or of attributes in a bag."""
         return int(self.n_attributes or 0) if self.bag is None else len(self.bag)
 
-    def learn(
-        self,
-        table: SymbolTable,
-        attributes: sp.csr_array | Bag | None,
-        edge_types: Sequence[str] | None = None,
-    ) -> Observations:
+    def learn(self, tokens: Tokens) -> Observations:
         """Encode tokens and links, and give ids to new symbols; new columns are an error."""
-        new = [name for name in table.names if not self._has(name)]
-        if new:
+        known = {self.names[0], *self._columns}
+        if new := [name for name in tokens.table.names if name not in known]:
             raise ValueError(f"X has columns {new}, but the first data had {self.names}")
-        observations = self._encode(table, attributes, _learn_words, Vocabulary.add, _in_order)
-        return self._with_types(observations, edge_types, Vocabulary.add)
+        return self._encode(tokens, _learn_words, Vocabulary.add, _in_order)
 
-    def encode(
-        self,
-        table: SymbolTable,
-        attributes: sp.csr_array | Bag | None,
-        edge_types: Sequence[str] | None = None,
-    ) -> Observations:
+    def encode(self, tokens: Tokens) -> Observations:
         """Encode tokens and links; unknown symbols have the id UNKNOWN."""
-        observations = self._encode(table, attributes, Lexicon.lookup, _lookup, _with_absent)
-        return self._with_types(observations, edge_types, _lookup)
-
-    def encode_types(self, edge_types: Sequence[str] | None) -> np.ndarray | None:
-        """Encode the types of links alone, as :meth:`encode` does."""
-        if edge_types is None or self.edge_types is None:
-            return None
-        return _lookup(self.edge_types, list(edge_types))
+        return self._encode(tokens, Lexicon.lookup, _lookup, _with_absent)
 
     def copy(self) -> "Encoder":
-        """The same ids; either copy can then learn more without the other."""
+        """Copy all ids; either copy can then learn more without the other."""
         twin = copy(self)
         twin.lexicon = self.lexicon.copy()
         twin._vocabularies = {name: known.copy() for name, known in self._vocabularies.items()}
-        twin.edge_types = None if self.edge_types is None else self.edge_types.copy()
-        twin.bag = None if self.bag is None else self.bag.copy()
         return twin
 
     def needed_for(self, templates: Iterable[Template]) -> "Encoder":
-        """The same ids, without spelling features that no template has."""
-        columns = {name for template in templates for name, _ in template.symbols}
-        words = self.names[0]
-        features = [f for f in self.lexicon.features if f"{words}:{f}" in columns]
+        """Leave out spelling features that no template has, before anything is learned."""
+        columns, lexicon = {c for t in templates for c, _ in t.symbols}, self.lexicon
+        features = [f for f in lexicon.features if f"{self.names[0]}:{f}" in columns]
         twin = self.copy()
-        twin.lexicon = self.lexicon.narrowed(features)
+        twin.lexicon = Lexicon(features, {f: lexicon.vocabulary(f).symbols for f in features})
         return twin
-
-    def learn_symbols(self, other: "Encoder") -> None:
-        """Give ids to all symbols of another encoder, which may have fewer spelling features.
-
-        If there were none, they are the ids that the other gives.
-        """
-        self.lexicon.add_spelled(other.lexicon)
-        for name, vocabulary in self._vocabularies.items():
-            vocabulary.add(other._vocabularies[name].symbols)
-        if self.edge_types is not None and other.edge_types is not None:
-            self.edge_types.add(other.edge_types.symbols)
-        if self.bag is not None and other.bag is not None:
-            self.bag.add(other.bag.symbols)
 
     def add_all(self, other: "Encoder") -> dict[str, np.ndarray]:
         """Give the next ids to new symbols of another encoder of the same columns.
+
+        The other one may have fewer spelling features.
 
         Returns
         -------
@@ -243,56 +268,75 @@ class Encoder:
             For each column the new id of each id in the other encoder.
         """
         word = self.names[0]
-        ids, spellings = self.lexicon.add_all(other.lexicon)
-        renumbered = {word: ids}
-        for feature, of_feature in zip(self.lexicon.features, spellings, strict=True):
-            renumbered[f"{word}:{feature}"] = of_feature
-        for name, vocabulary in self._vocabularies.items():
-            renumbered[name] = vocabulary.add(other._vocabularies[name].symbols)
-        if self.edge_types is not None and other.edge_types is not None:
-            renumbered[EDGE_TYPE] = self.edge_types.add(other.edge_types.symbols)
-        if self.bag is not None and other.bag is not None:
-            renumbered[BAG] = self.bag.add(other.bag.symbols)
-        return renumbered
+        renumbered = {
+            name: vocabulary.add(other._vocabularies[name].symbols)
+            for name, vocabulary in self._vocabularies.items()
+        }
+        renumbered[word], spellings = self.lexicon.add_all(other.lexicon)
+        return renumbered | {f"{word}:{feature}": ids for feature, ids in spellings.items()}
+
+    def vocabulary(self, column: str) -> Vocabulary:
+        """The symbols of a column and their ids."""
+        if column == self.names[0]:
+            return self.lexicon.words
+        if column in self._vocabularies:
+            return self._vocabularies[column]
+        return self.lexicon.vocabulary(column.removeprefix(f"{self.names[0]}:"))
 
     def symbols(self, column: str) -> list[str]:
         """The symbols of a column, in the order of their ids."""
-        word = self.names[0]
-        if column == word:
-            return self.lexicon.words.symbols
-        if column in self._vocabularies:
-            return self._vocabularies[column].symbols
-        if column == EDGE_TYPE and self.edge_types is not None:
-            return self.edge_types.symbols
-        return self.lexicon.symbols(column.removeprefix(f"{word}:"))
+        return self.vocabulary(column).symbols
 
-    def _has(self, column: str) -> bool:
-        return column == self.names[0] or column in self._vocabularies
+    def sizes(self, template: Template) -> list[int]:
+        """Count the symbols of each column that a template names, or the codes of links."""
+        if template == ATTRIBUTES:
+            return [self.n_weighted]
+        if template == TRIANGLES:
+            return [2 * (1 + len(self.edge_types or ()))] * 3
+        return [len(self.vocabulary(column)) for column, _ in template.symbols]
 
-    def _encode(self, table, attributes, encode_words, encode_symbols, read) -> Observations:
-        if self.names[0] not in table:
+    def indexed(
+        self, name: str, indexes: Iterable[tuple[Template, KeyIndex]]
+    ) -> Iterator[Requirement]:
+        """Yield the requirements of indexes of the symbols of templates."""
+        for i, (template, index) in enumerate(indexes):
+            yield from below(f"{name}[{i}]", index.requirements(self.sizes(template)))
+
+    def requirements(self, n_columns: Any) -> Iterator[Requirement]:
+        """Yield the requirements; ``n_columns`` is the number of columns of X, if X has columns."""
+        names, known = (*self.names, *self._columns), self._vocabularies
+        yield Fact("names", all(isinstance(n, str) for n in names), "must be strings")
+        has_all = isinstance(known, dict) and (*known,)[: len(self.names) - 1] == self.names[1:]
+        yield Fact("_vocabularies", has_all, "must have one for each column but the words")
+        are_known = all(isinstance(vocabulary, Vocabulary) for vocabulary in known.values())
+        yield Fact("_vocabularies", are_known, "must be Vocabularies")
+        n = self.n_attributes
+        are_columns = n is None or (isinstance(n, Integral) and 0 <= int(n) == n_columns)
+        yield Fact("n_attributes", are_columns, f"must be the number of columns, {n_columns}")
+        yield Fact("links", self.links in KINDS_OF_LINKS, f"must be one of {KINDS_OF_LINKS}")
+        yield from below("lexicon", self.lexicon.requirements())
+
+    def _encode(self, tokens, encode_words, encode_symbols, read) -> Observations:
+        words, (table, attributes, edge_types, _) = self.names[0], tokens
+        if words not in table:
             raise ValueError(
-                f"X has no column {self.names[0]!r}, which holds the words, but {list(table.names)}"
+                f"X has no column {words!r}, which holds the words, but {list(table.names)}"
             )
-        word, words = read(table, self.names[0])
-        ids, spelling = encode_words(self.lexicon, words)
-        stored = {self.names[0]: ids[word]}
-        for name, vocabulary in self._vocabularies.items():
-            codes, symbols = read(table, name)
-            stored[name] = encode_symbols(vocabulary, symbols)[codes]
-        features = [f"{self.names[0]}:{feature}" for feature in self.lexicon.features]
-        columns = Columns(stored, word, spelling, features)
-        if self.bag is not None:
-            attributes = _numbered(attributes, encode_symbols(self.bag, attributes.names), self.bag)
-        return Observations(columns, word, ids, spelling, attributes)
-
-    def _with_types(self, observations, edge_types, encode_symbols) -> Observations:
         if (edge_types is None) != (self.edge_types is None):
             has, had = ("types", "none") if self.edge_types is None else ("no types", "types")
             raise ValueError(f"X: the edges have {has}, but the edges of the first data had {had}")
-        if edge_types is None:
-            return observations
-        return observations._replace(edge_types=encode_symbols(self.edge_types, edge_types))
+        word, symbols = read(table, words)
+        ids, spelling = encode_words(self.lexicon, symbols)
+        stored = {words: ids[word]}
+        for name in self.names[1:]:
+            codes, symbols = read(table, name)
+            stored[name] = encode_symbols(self._vocabularies[name], symbols)[codes]
+        features = [f"{words}:{feature}" for feature in self.lexicon.features]
+        columns = Columns(stored, word, spelling, features)
+        if self.bag is not None:
+            attributes = _numbered(attributes, encode_symbols(self.bag, attributes.names), self.bag)
+        types = None if edge_types is None else encode_symbols(self.edge_types, edge_types)
+        return Observations(columns, word, ids, spelling, attributes, types)
 
 
 def _learn_words(lexicon: Lexicon, words: list) -> tuple[np.ndarray, np.ndarray]:
@@ -300,12 +344,12 @@ def _learn_words(lexicon: Lexicon, words: list) -> tuple[np.ndarray, np.ndarray]
     return ids, lexicon.spelling[ids]
 
 
-def _lookup(vocabulary: Vocabulary, symbols: list) -> np.ndarray:
+def _lookup(vocabulary: Vocabulary, symbols: Sequence[str]) -> np.ndarray:
     return mark_unknown(vocabulary.lookup(symbols))
 
 
 def _numbered(given: Bag, ids: np.ndarray, known: Vocabulary) -> sp.csr_array:
-    """The attributes of a bag under the ids of a vocabulary, without unknown ones."""
+    """Give attributes of a bag the ids of a vocabulary, and leave out unknown ones."""
     columns, starts = ids[given.matrix.indices], given.matrix.indptr
     kept = columns >= 0
     ends = np.append(0, np.cumsum(kept))[starts]
@@ -314,25 +358,20 @@ def _numbered(given: Bag, ids: np.ndarray, known: Vocabulary) -> sp.csr_array:
 
 
 def _in_order(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
-    """Codes and symbols of a column, in the order of their first occurrence.
+    """Read codes and symbols of a column, in the order of their first occurrence.
 
     So the ids that are given to new symbols do not depend on how data is cut into parts.
     """
     codes, symbols = _with_absent(table, name)
-    if _are_in_order(codes, len(symbols)):
+    largest = np.maximum.accumulate(np.concatenate([[-1], codes]))
+    if largest[-1] == len(symbols) - 1 and (np.diff(largest) <= 1).all():  # they are in order
         return np.ascontiguousarray(codes), symbols
     ids, first = number_keys(codes.astype(np.int64))
     return ids, [symbols[code] for code in codes[first].tolist()]
 
 
-def _are_in_order(codes: np.ndarray, n_symbols: int) -> bool:
-    """Whether all codes from 0 occur, each for the first time after all lower ones."""
-    largest = np.maximum.accumulate(np.concatenate([[-1], codes]))
-    return bool(largest[-1] == n_symbols - 1 and (np.diff(largest) <= 1).all())
-
-
 def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
-    """Codes and symbols of a column, where a missing symbol is the empty string."""
+    """Read codes and symbols of a column, where a missing symbol is the empty string."""
     if name not in table:
         return np.zeros(len(table), dtype=np.int32), [""]
     j = table.place(name)

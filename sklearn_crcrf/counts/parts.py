@@ -5,62 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..labels.encoding import LabelIds
-from .counts import Counts, Table, Template
+from .counts import BOUNDARY, Counts, Table, Template
 from .counts import merge as merge_tables
-from .observations import Encoder
-from .packing import pack, unpack
-from .renumbering import Renumbering, merge_renumbered, renumber
-from .tabulator import Tabulator
+from .observations import Encoder, Plan
+from .renumbering import Renumbering, renumber
 
-__all__ = ["PartialCounts", "PartialSums", "Plan", "merge"]
-
-
-class Plan(NamedTuple):
-    """How data is counted; the same for all parts of a corpus.
-
-    Parameters
-    ----------
-    tabulator : Tabulator
-        With the bins of numeric columns.
-    names : tuple of str
-        The columns; the first one holds the words.
-    n_attributes : int or None
-        Number of columns of a sparse X.
-    links : {"next", "children", "any"}
-        How tokens are linked.
-    has_types : bool
-        Whether links have types.
-    inputs : dict
-        ``n_features_in_`` and ``feature_names_in_``, if X has them.
-
-    Examples
-    --------
-    >>> from sklearn_crcrf import HMM
-    >>> from sklearn_crcrf.counts import count
-    >>> plan = count(HMM(), [["the", "dog"]], [["D", "N"]]).plan
-    >>> plan.names, plan.links
-    (('token',), 'next')
-    """
-
-    tabulator: Tabulator
-    names: tuple[str, ...]
-    n_attributes: int | None
-    links: str
-    has_types: bool
-    inputs: dict[str, Any]
-
-    def difference(self, other: "Plan") -> str | None:
-        """What differs in another plan, for an error message; None if nothing does."""
-        fields = ("names", "n_attributes", "links", "has_types")
-        pairs = {field: (getattr(self, field), getattr(other, field)) for field in fields}
-        for name in sorted(self.inputs.keys() | other.inputs.keys()):
-            pairs[name] = _plain(self.inputs.get(name)), _plain(other.inputs.get(name))
-        for field, (mine, theirs) in pairs.items():
-            if mine != theirs:
-                return f"{field}, {mine} and {theirs}"
-        if self.tabulator is other.tabulator or self.tabulator.agrees(other.tabulator):
-            return None
-        return "the bins of numeric columns"
+LARGEST = np.iinfo(np.uint32).max
 
 
 class PartialCounts:
@@ -96,7 +46,7 @@ class PartialCounts:
         self.plan: Any = plan
         self.encoder: Any = encoder
         self.label_ids, rank = label_ids.in_order(counts.labels())
-        self.counts = renumber(counts, {}, rank)
+        self.counts = renumber(counts, rank)
 
     @classmethod
     def empty(cls) -> "PartialCounts":
@@ -134,16 +84,14 @@ class PartialCounts:
         encoder = self.encoder.copy()
         symbols = encoder.add_all(other.encoder)
         label_ids, rank, other_rank = self.label_ids.joined(other.label_ids)
-        removed = renumber(other.counts, symbols, other_rank)
-        left = renumber(self.counts, {}, rank) - removed
+        left = renumber(self.counts, rank) - renumber(other.counts, other_rank, symbols)
         return PartialCounts(self.plan, encoder, label_ids, left)
 
     def check_alike(self, other: "PartialCounts") -> None:
         """Raise ValueError if parts, which both have tokens, were counted in different ways."""
         if self.plan is None or other.plan is None:
             return
-        difference = self.plan.difference(other.plan)
-        if difference is not None:
+        if difference := self.plan.difference(other.plan):
             raise ValueError(
                 f"the parts differ in {difference}; count all with the plan of the first part"
             )
@@ -182,7 +130,7 @@ class PartialSums:
         self.first.check_alike(part)
         symbols = {} if part.encoder is self.encoder else self.encoder.add_all(part.encoder)
         labels = np.arange(len(part.label_ids), dtype=np.int32)
-        counts = renumber(part.counts, symbols, labels)
+        counts = renumber(part.counts, labels, symbols)
         self._sums.append(_Sum(dict(counts), part.label_ids, counts.n_events))
         # Each sum is at least twice as large as the next one, so that tables are merged seldom.
         while len(self._sums) > 1 and self._sums[-1].n_events >= self._sums[-2].n_events // 2:
@@ -200,7 +148,7 @@ class PartialSums:
     def _merge_last(self) -> None:
         b, a = self._sums.pop(), self._sums.pop()
         label_ids, *ranks = a.label_ids.joined(b.label_ids)
-        of_a, of_b = (Renumbering({}, rank) for rank in ranks)
+        of_a, of_b = map(Renumbering, ranks)
         merged, n_events = {}, 0
         for t in [*a.tables]:
             # Table by table, so that few of them exist twice.
@@ -250,23 +198,63 @@ def merge(*parts: PartialCounts) -> PartialCounts:
     ['D', 'N', 'V']
     """
     there = [part for part in parts if part.plan is not None]
-    if len(there) < 2:
-        return there[0] if there else PartialCounts.empty()
-    first, others = there[0], there[1:]
-    encoder, label_ids = first.encoder.copy(), first.label_ids
-    symbols: list[dict[str, np.ndarray]] = [{}]
-    for part in others:
-        first.check_alike(part)
-        symbols.append(encoder.add_all(part.encoder))
-        label_ids = label_ids.joined(part.label_ids)[0]
-    labels = [label_ids.joined(part.label_ids)[2] for part in there]
-    renumberings = list(map(Renumbering, symbols, labels))
-    counts = {
-        t: merge_renumbered(t, [part.counts[t] for part in there], renumberings)
-        for t in first.counts
-    }
-    return PartialCounts(first.plan, encoder, label_ids, Counts(counts))
+    if len(there) == 1:
+        return there[0]
+    sums = PartialSums()
+    for part in there:
+        sums.add(part)
+    return sums.total()
 
 
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
+class PackedTable(NamedTuple):
+    """The rows of a table, in the narrowest types of integers.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n_events,), unsigned integers
+        By how much the first id of a row exceeds the first id of the row before, which is BOUNDARY
+        before the first row.
+    ids : list of ndarray of shape (n_events,), unsigned integers
+        The other ids, minus BOUNDARY.
+    weights : ndarray of shape (n_events,)
+        Unsigned integers, or float64 if some of the weights are not integers.
+    """
+
+    steps: np.ndarray
+    ids: list[np.ndarray]
+    weights: np.ndarray
+
+
+def pack(table: Table) -> PackedTable:
+    """Pack a table.
+
+    Examples
+    --------
+    >>> table = Table(np.array([[-1, 7], [0, 5]], dtype=np.int32), np.array([2.0, 1.0]))
+    >>> [part.nbytes for part in (table.events, *pack(table).ids)], pack(table).steps.dtype
+    ([16, 2], dtype('uint8'))
+    >>> unpack(pack(table)).events.tolist()
+    [[-1, 7], [0, 5]]
+    """
+    events, weights = table
+    first, *others = events.T
+    steps = np.diff(first, prepend=np.int32(BOUNDARY))
+    whole = weights.max(initial=0.0) <= LARGEST and bool((weights == np.floor(weights)).all())
+    packed = _narrow(weights.astype(np.uint32)) if whole else weights
+    return PackedTable(_narrow(steps), [_narrow(ids - BOUNDARY) for ids in others], packed)
+
+
+def unpack(packed: PackedTable) -> Table:
+    """The table again, the same bits."""
+    n_events, n_ids = len(packed.weights), 1 + len(packed.ids)
+    events = np.empty((n_events, n_ids), dtype=np.int32, order="F")
+    np.cumsum(packed.steps, out=events[:, 0])
+    for j, ids in enumerate(packed.ids, start=1):
+        events[:, j] = ids
+    events += BOUNDARY
+    return Table(events, packed.weights.astype(np.float64))
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    """Store integers that are not negative in the narrowest type."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))

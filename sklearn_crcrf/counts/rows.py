@@ -1,34 +1,15 @@
 """Sparse rows of counts and weights, how to find the row of an attribute, and sums of rows."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._kernels.sparse.keys import index_runs
 from .._kernels.sparse.weights import add_rows, add_rows_pullback
-from ..utils.soundness import setting_state
+from ..utils.soundness import Array, Fact, Requirement, indices, setting_state, sparse
 from .counts import BOUNDARY, Table, aggregate
-
-__all__ = [
-    "FLOOR",
-    "FREQUENT",
-    "SELDOM",
-    "UNSEEN",
-    "WEAKEST",
-    "KeyIndex",
-    "Rows",
-    "StateWeights",
-    "Storable",
-    "association",
-    "label_counts",
-    "pair_counts",
-    "place_rows",
-    "rows_at",
-    "stack_rows",
-    "sum_rows",
-]
 
 
 class Rows(NamedTuple):
@@ -90,23 +71,18 @@ class Storable:
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: _to_arrays(value) for name, value in vars(self).items()}
+        state = vars(self)
+        return state | {k: Rows.of(v) for k, v in state.items() if isinstance(v, sp.csr_array)}
+
+    def __copy__(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(vars(self))
+        return twin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         with setting_state(type(self).__name__):
-            vars(self).update({name: _from_arrays(value) for name, value in state.items()})
-
-
-def _to_arrays(value: Any) -> Any:
-    if not isinstance(value, sp.csr_array):
-        return value
-    return Rows.of(value)
-
-
-def _from_arrays(value: Any) -> Any:
-    if not isinstance(value, Rows):
-        return value
-    return sp.csr_array((value.data, value.indices, value.indptr), shape=value.shape)
+            matrices = {k: sp.csr_array(v[:3], v[3]) for k, v in state.items() if type(v) is Rows}
+            vars(self).update(state | matrices)
 
 
 FLOOR = -1e4
@@ -167,19 +143,32 @@ class KeyIndex:
             rank = _find(level, rank, ids)
         return rank
 
-
-def _pack(rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    keys = rank.astype(np.int64)
-    keys <<= 32
-    keys += ids
-    keys -= BOUNDARY
-    return keys
+    def requirements(self, sizes: Sequence[int]) -> Iterator[Requirement]:
+        """Yield the requirements; id k of a key is below ``sizes[k]``."""
+        first, levels = self._first, self._levels
+        yield indices("_first", first, np.shape(first)[:1], 2**31, BOUNDARY)
+        known = np.flatnonzero(first >= 0)
+        n_known = len(known)
+        in_order = np.array_equal(first[known], np.arange(n_known)) and len(first) > 0
+        yield Fact("_first", in_order, "must rise by 1 where it is not -1")
+        yield indices("_first", known, (n_known,), sizes[0] - BOUNDARY)
+        yield Fact("_levels", len(levels) == len(sizes) - 1, f"must be {len(sizes) - 1}")
+        for level, size in zip(levels, sizes[1:], strict=True):
+            yield indices("_levels", level, np.shape(level)[:1], 2**63)
+            has_all = np.array_equal(np.unique(level >> 32), np.arange(n_known))
+            rises = has_all and bool((np.diff(level) > 0).all())
+            yield Fact("_levels", rises, f"must rise, with all {n_known} tuples of the ids before")
+            yield indices("_levels", level & 0xFFFFFFFF, level.shape, size - BOUNDARY)
+            n_known = len(level)
 
 
 def _find(level: np.ndarray, rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
     if len(level) == 0:
         return np.full(len(rank), -1, dtype=np.int32)
-    wanted = _pack(rank, ids)  # of no key, if rank or id is of none
+    wanted = rank.astype(np.int64)  # then of no key, if rank or id is of none
+    wanted <<= 32
+    wanted += ids
+    wanted -= BOUNDARY
     at = np.searchsorted(level, wanted)
     at[at == len(level)] = 0
     return np.where(level[at] == wanted, at, -1).astype(np.int32)
@@ -257,6 +246,13 @@ def sum_rows(counts: sp.csr_array, which: np.ndarray, n_rows: int) -> sp.csr_arr
     sums = sp.csr_array((ones, (which[used], used)), shape=(n_rows, len(which))) @ counts
     sums.sort_indices()
     return sums
+
+
+def starts(name: str, value: Any, sizes: Sequence[int]) -> Iterator[Requirement]:
+    """Yield the requirements of the first rows of blocks of these sizes."""
+    expected = np.cumsum([0, *sizes[:-1]])
+    yield indices(name, value, expected.shape, sum(sizes) + 1)
+    yield Fact(name, np.array_equal(value, expected), f"must be {expected}")
 
 
 def rows_at(matrix: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
@@ -363,7 +359,15 @@ class StateWeights(Storable):
         add_rows_pullback(rows, kind, *self._weights(), weight, gradient)
         return gradient
 
+    def requirements(
+        self, sizes: Sequence[int], exponents: tuple[int, int], n_labels: int
+    ) -> Iterator[Requirement]:
+        """Yield the requirements; blocks have ``sizes`` rows, ``exponents`` is a shape."""
+        yield from sparse("coef", self.coef, (int(sum(sizes)), n_labels))
+        yield Array("exponents", self.exponents, exponents)
+        yield from starts("starts", self.starts, sizes)
+
     def _weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The arrays of the weights; indptr, one of the largest arrays of a model, is no copy."""
+        """Return the arrays of weights; of indptr, one of the largest of a model, no copy."""
         coef = self.coef
         return coef.indptr, coef.indices.astype(np.int32, copy=False), coef.data

@@ -18,8 +18,6 @@ from ..utils.soundness import Fact, Requirement
 from ..utils.warning import warn_caller
 from .binning import EqualFrequencyBins
 
-__all__ = ["MOST_KEYS", "Tabulator"]
-
 WORD = "token"
 ROWS = ("attributes", "numbers")
 KINDS = (*ROWS, "symbols")
@@ -41,6 +39,15 @@ class Tabulator:
         all tokens.
     binning : transformer or None
         Gives integer codes to numeric columns.
+
+    Attributes
+    ----------
+    words : str
+        The column that holds the words.
+    columns : list of str
+        The columns of X in their order.
+    has_bag : bool
+        Whether tokens have too many keys for columns: the keys are attributes.
     """
 
     def __init__(self, observation: str | None, binning: BaseEstimator | None):
@@ -53,32 +60,16 @@ class Tabulator:
         return self._kind == "symbols"
 
     @property
-    def words(self) -> str:
-        """The column that holds the words."""
-        return self._words
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of X in their order."""
-        return self._columns
-
-    @property
-    def has_bag(self) -> bool:
-        """Whether tokens have too many keys for columns: the keys are attributes."""
-        return self._has_bag
-
-    @property
     def has_numbers(self) -> bool:
         """Whether X has numeric columns, beside words or alone."""
         return self._kind == "numbers" or bool(self._numbers)
 
     def agrees(self, other: "Tabulator") -> bool:
         """Whether another tabulator turns all data into the same symbols."""
-        for name in ("_kind", "_words", "_numbers", "_has_bag"):
-            if getattr(self, name) != getattr(other, name):
-                return False
-        has_bins = self._kind == "numbers" or bool(self._numbers)
-        return not has_bins or hash_of(self._binning) == hash_of(other._binning)
+        names = ("_kind", "words", "_numbers", "has_bag")
+        if any(getattr(self, name) != getattr(other, name) for name in names):
+            return False
+        return not self.has_numbers or hash_of(self._binning) == hash_of(other._binning)
 
     def warn_of_choice(self, has_observation: bool) -> None:
         """Warn if other columns might hold the words, or if tokens have many features.
@@ -90,13 +81,13 @@ class Tabulator:
         """
         if self._observation is not None:
             return
-        name = self._words
+        name = self.words
         text = f"the column {name!r} of X is taken for the words"
         choose = (
             f"; choose with observation={name!r}, on the command line with --set "
             f"observation={name}, or leave columns out with --columns"
         )
-        if self._has_bag:
+        if self.has_bag:
             bag = "keys that few tokens have" if len(self.columns) > 1 else "all others"
             text = (
                 f"the feature dicts of X have more than {MOST_KEYS} keys, so {bag} are a bag of "
@@ -114,12 +105,12 @@ class Tabulator:
     def requirements(self) -> Iterator[Requirement]:
         """Requirements of a fitted tabulator."""
         yield Fact("_kind", self._kind in KINDS, f"must be one of {KINDS}")
-        yield Fact("_words", isinstance(self._words, str), "must be a str")
-        for name in ("_numbers", "_columns", "_rivals"):
+        yield Fact("words", isinstance(self.words, str), "must be a str")
+        for name in ("_numbers", "columns", "_rivals"):
             names = getattr(self, name)
             are_names = all(isinstance(it, str) for it in names) and isinstance(names, list)
             yield Fact(name, are_names, "must be strings")
-        yield Fact("_has_bag", isinstance(self._has_bag, bool), "must be True or False")
+        yield Fact("has_bag", isinstance(self.has_bag, bool), "must be True or False")
         is_width = isinstance(self._n_columns, Integral) and int(self._n_columns) >= 0
         yield Fact("_n_columns", is_width, "must be the number of columns")
         yield Fact("_binning", hasattr(self._binning, "transform"), "must be a transformer")
@@ -136,16 +127,16 @@ class Tabulator:
 
     def _fit(self, X: SequenceArray, content: Any, sample_weight: np.ndarray) -> None:
         self._kind = X.kind if X.kind in ROWS else "symbols"
-        self._words, self._numbers = WORD, []
-        self._columns: list[str] = []
+        self.words, self.has_bag = WORD, False
+        self._numbers: list[str] = []
+        self.columns: list[str] = []
         self._rivals: list[str] = []
-        self._has_bag = False
         self._n_columns = X.data.shape[1] if X.data.ndim > 1 else 1
         if self._kind == "numbers":
             self._fit_bins(as_numbers(X, np.float64), sample_weight)
         elif self._kind == "symbols":
             table = self._fit_columns(X, content, sample_weight)
-            self._numbers = [name for name in table.numbers if name != self._words]
+            self._numbers = [name for name in table.numbers if name != self.words]
             if self._numbers:
                 self._fit_bins(_numbers(table, self._numbers), sample_weight)
 
@@ -156,16 +147,16 @@ class Tabulator:
             raise ValueError("X has no symbols: its feature dicts are empty")
         if given is not None and given not in names:
             raise ValueError(f"observation={given!r} is not among the columns of X: {_some(names)}")
-        self._has_bag = isinstance(content, ItemTable) and len(names) > MOST_KEYS
-        table = content.columns(content.usual_names()) if self._has_bag else _columns_of(content)
+        self.has_bag = isinstance(content, ItemTable) and len(names) > MOST_KEYS
+        table = content.columns(content.usual_names()) if self.has_bag else _columns_of(content)
         if given is None and len(table.names) == 1:
             given = table.names[0]
         elif given is None:
             is_counted = None if (sample_weight > 0).all() else sample_weight > 0
             given, self._rivals = find_words(X.with_data(table), is_counted)
-        self._words, self._columns = given, [*table.names]
-        if self._has_bag and (given not in table or len(table.names) > MOST_KEYS):
-            self._columns = [given]
+        self.words, self.columns = given, [*table.names]
+        if self.has_bag and (given not in table or len(table.names) > MOST_KEYS):
+            self.columns = [given]
         return table
 
     def _transform(self, X: SequenceArray, content: Any) -> tuple[SymbolTable, Any]:
@@ -180,34 +171,30 @@ class Tabulator:
             rows: Any = as_numbers(X, np.float64)
             rows = rows.toarray() if sp.issparse(rows) else rows
             names = [f"x{j}" for j in range(rows.shape[1])]
-            return _join(_same_words(len(rows)), self._bin(rows, names)), None
-        if self._words not in content.names:
+            return join_columns([_same_words(len(rows)), self._bin(rows, names)]), None
+        if self.words not in content.names:
             raise ValueError(
-                f"X has no column {self._words!r}, which holds the words, but "
-                f"{_some(content.names)}"
+                f"X has no column {self.words!r}, which holds the words, but {_some(content.names)}"
             )
-        bag = content.bag(self.columns) if self._has_bag else None
-        table = _columns_of(content, self._wanted(content.names))
-        not_symbols = {self._words, *self._numbers}
+        bag = content.bag(self.columns) if self.has_bag else None
+        known = {*self.columns}
+        others = [] if self.has_bag else [name for name in content.names if name not in known]
+        # Of other columns only a few are made, to notice an error.
+        wanted = [*(name for name in content.names if name in known), *others[:FEW_NAMES]]
+        table = _columns_of(content, wanted)
+        not_symbols = {self.words, *self._numbers}
         # In an order that does not depend on X.
         others = sorted(name for name in table.names if name not in not_symbols)
-        symbols = _choose(table, [self._words, *others])
+        symbols = _choose(table, [self.words, *others])
         if not self._numbers:
             return symbols, bag
-        return _join(symbols, self._bin(_numbers(table, self._numbers), self._numbers)), bag
-
-    def _wanted(self, names: Sequence[str]) -> list[str]:
-        """Return the columns to make: the columns of fit, and a few others, to notice an error."""
-        if not self._columns:
-            return [*names]
-        known = {*self._columns}
-        others = [] if self._has_bag else [name for name in names if name not in known]
-        return [*(name for name in names if name in known), *others[:FEW_NAMES]]
+        numbers = self._bin(_numbers(table, self._numbers), self._numbers)
+        return join_columns([symbols, numbers]), bag
 
     def _nothing(self) -> tuple[SymbolTable, Any]:
-        """The result for sequences without tokens: these do not show what kind of data X is."""
-        table = SymbolTable(np.empty((0, 1)), [[]], [self._words])
-        if self._has_bag:
+        """Transform sequences without tokens, which do not show what kind of data X is."""
+        table = SymbolTable(np.empty((0, 1)), [[]], [self.words])
+        if self.has_bag:
             return table, Bag(sp.csr_array((0, 0)), [])
         is_sparse = self._kind == "attributes"
         return table, sp.csr_array((0, self._n_columns)) if is_sparse else None
@@ -244,14 +231,14 @@ def _content(X: SequenceArray) -> Any:
 
 
 def _columns_of(content: Any, names: Sequence[str] | None = None) -> SymbolTable:
-    """Columns of a table, or columns for keys."""
+    """Make columns of a table, or of keys."""
     if isinstance(content, ItemTable):
         return content.columns(names)
     return content if names is None or len(names) == len(content.names) else content.select(names)
 
 
 def _some(names: Sequence[str]) -> str:
-    """A few of the names, for a message."""
+    """Name a few of the columns, for a message."""
     more = f" and {len(names) - FEW_NAMES:,} more" if len(names) > FEW_NAMES else ""
     return ", ".join(map(repr, names[:FEW_NAMES])) + more
 
@@ -264,7 +251,7 @@ def _attributes(data: Any) -> sp.csr_array:
 
 
 def _numbers(table: SymbolTable, names: Sequence[str]) -> np.ndarray:
-    """The values of numeric columns, (n_tokens, n_names)."""
+    """Read the values of numeric columns, (n_tokens, n_names)."""
     values = np.empty((len(table), len(names)))
     for k, name in enumerate(names):
         if name not in table.numbers:
@@ -281,7 +268,7 @@ def _same_words(n_tokens: int) -> SymbolTable:
 
 
 def _table_of_objects(data: np.ndarray) -> SymbolTable:
-    """Columns of symbols from the columns of a 2-D array with strings."""
+    """Make columns of symbols from the columns of a 2-D array with strings."""
     missing = np.argwhere(np.equal(data, np.array(None)) | (data != data))
     if len(missing):
         row, column = missing[0]
@@ -295,12 +282,8 @@ def _table_of_objects(data: np.ndarray) -> SymbolTable:
 
 
 def _choose(table: SymbolTable, names: Sequence[str]) -> SymbolTable:
-    """Some of the columns, in this order."""
+    """Choose some of the columns, in this order."""
     order = [table.place(name) for name in names]
     if order == list(range(len(table.names))):
         return table
     return SymbolTable(table.codes[:, order], [table.categories[j] for j in order], names)
-
-
-def _join(a: SymbolTable, b: SymbolTable) -> SymbolTable:
-    return join_columns([a, b])

@@ -13,8 +13,6 @@ from ..structures import Structure
 from ..structures.graph.chordal import ChordalUnits
 from .counts import Table, Template, aggregate
 
-__all__ = ["PER_TRIANGLE", "TRIANGLES", "arranged", "count_triangles", "link_codes", "with_types"]
-
 TRIANGLE = "<triangle>"
 TRIANGLES = Template(tuple((TRIANGLE, offset) for offset in (-2, -1, 0)), (-2, -1, 0))
 """The template of the labels of triangles, given the codes of their links."""

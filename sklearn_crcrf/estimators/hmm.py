@@ -4,52 +4,40 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from ..base.batches import Batch
-from ..base.contributions import Contributions, entries_at, transition_contributions
+from ..base.contributions import (
+    Contributions,
+    entries_at,
+    transition_contributions,
+    transition_names,
+)
 from ..base.docstrings import documented
 from ..base.weights import NamedWeights, Weights
 from ..counts.classifier import CountingClassifier
 from ..counts.counts import BOUNDARY, Counts, Template
-from ..counts.labelled import ATTRIBUTES
 from ..counts.links import EDGE_TYPE, TYPED_PAIRS
-from ..counts.prepared_links import PreparedLinks
-from ..counts.renumbering import relabel
+from ..counts.observations import ATTRIBUTES
+from ..counts.prepared import Prepared, PreparedLinks, with_tables
+from ..counts.renumbering import renumber
 from ..counts.rows import Rows, StateWeights, label_counts, place_rows
-from ..counts.soundness import n_symbols, state_requirements
-from ..counts.typed_transitions import given_types, link_contributions, with_types
 from ..data.ragged import SequenceArray
 from ..data.sums import state_scores
-from ..structures import Scores, structure_of
+from ..structures import Scores
 from ..utils.soundness import Array, Fact, Requirement, below
-
-__all__ = ["HMM"]
 
 LABELS = Template((), (0,))
 FROM_PREVIOUS = Template((), (-1, 0))
 TO_NEXT = Template((), (0, 1))
 
 
-class EncodedRows(NamedTuple):
-    """Encoded tokens.
-
-    Parameters
-    ----------
-    rows : int32 ndarray of shape (n_tokens, n_columns)
-        Row of ``coef_`` of each symbol, -1 for unknown symbols.
-    attributes : CSR of shape (n_tokens, n_attributes) or None
-    links : PreparedLinks
-        Types of the edges.
-    """
-
-    rows: np.ndarray
-    attributes: Any
-    links: PreparedLinks
+# The distribution for all types of links counts as much as this number of links of a type.
+STRENGTH = 10.0
 
 
 @documented
@@ -149,13 +137,7 @@ class HMM(CountingClassifier):
     sample_unit: str = "sequence"
     n_jobs: int | None = None
 
-    _private_estimates = (
-        "_label_ids",
-        "_edge_transitions",
-        "_attribute_weight",
-        "_starts",
-        "_weights",
-    )
+    _private_estimates = ("_counter", "_attribute_weight", "_weights")
     _parameter_constraints: ClassVar[dict] = {
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
@@ -184,7 +166,7 @@ class HMM(CountingClassifier):
         return np.array(names, dtype=object)
 
     def _columns(self) -> tuple[str, ...]:
-        """The columns that are counted."""
+        """List the columns that are counted."""
         names = self.encoder_.names
         return names if self.tabulator_.has_words else names[1:]
 
@@ -195,7 +177,7 @@ class HMM(CountingClassifier):
 
     def _estimate(self, counts: Counts) -> None:
         rank = self._set_classes(counts[LABELS].events[:, 0])
-        ordered = relabel(counts, rank)
+        ordered = renumber(counts, rank)
         self._estimate_labels(ordered)
         self._estimate_symbols(ordered)
         self.counts_ = counts
@@ -216,7 +198,7 @@ class HMM(CountingClassifier):
             events, weights = counts[TYPED_PAIRS]
             linked = (events >= 0).all(axis=1)
             pairs[tuple(events[linked].T)] = weights[linked]
-        self._edge_transitions = given_types(pairs, self.transitions_)
+        self.edge_transitions_ = given_types(pairs, self.transitions_)
 
     def _estimate_symbols(self, counts: Counts) -> None:
         """Set the log-probabilities of symbols, or of attributes, given labels."""
@@ -227,7 +209,7 @@ class HMM(CountingClassifier):
         for column in self._columns():
             index, by_label = label_counts(counts[Template(((column, 0),))], n)
             self.intercept_ += np.log(k / (n_tokens + k * (len(index) + 1)))
-            n_known = n_symbols(self.encoder_, column)
+            n_known = len(self.encoder_.vocabulary(column))
             blocks.append(place_rows(_association(by_label, k), index, n_known))
         self._attribute_weight: np.ndarray | None = None
         if ATTRIBUTES in counts:
@@ -236,14 +218,8 @@ class HMM(CountingClassifier):
             total = np.bincount(by_label.indices, by_label.data, n)
             self._attribute_weight = np.log(k / (total + k * (n_columns or len(index) + 1)))
             blocks.append(place_rows(_association(by_label, k), index, n_attributes))
-        self._starts = np.cumsum([0, *(block.shape[0] for block in blocks[:-1])])
         n_entries = sum(len(block.data) for block in blocks)
         self._weights = StateWeights(blocks, np.ones((1, len(self._columns()))), n_entries)
-
-    @property
-    def edge_transitions_(self) -> np.ndarray:
-        """Scores of transitions for each type of edges, (n_edge_types, n_labels, n_labels)."""
-        return self._edge_transitions
 
     @property
     def coef_(self) -> sp.csr_array:
@@ -257,20 +233,19 @@ class HMM(CountingClassifier):
             yield Array(name, getattr(self, name), shape, -np.inf, 0.0)
         yield Array("intercept_", self.intercept_, (n,))
         n_types = len(self.encoder_.edge_types or ())
-        yield Array("_edge_transitions", self.edge_transitions_, (n_types, n, n), -np.inf, 0.0)
+        yield Array("edge_transitions_", self.edge_transitions_, (n_types, n, n), -np.inf, 0.0)
         columns = self._columns()
-        sizes = [n_symbols(self.encoder_, column) for column in columns]
+        sizes = [len(self.encoder_.vocabulary(column)) for column in columns]
         if self._attribute_weight is not None:
             yield Array("_attribute_weight", self._attribute_weight, (n,))
             sizes.append(self.encoder_.n_weighted)
-        exponents = 1, len(columns)
-        yield from below("_weights", state_requirements(self._weights, sizes, exponents, n))
-        yield Array("_starts", self._starts, (len(sizes),), 0, sum(sizes), "i")
-        yield Fact("_starts", np.array_equal(self._starts, self._weights.starts), "differ")
+        are_weights = isinstance(self._weights, StateWeights)
+        yield Fact("_weights", are_weights, "must be StateWeights")
+        yield from below("_weights", self._weights.requirements(sizes, (1, len(columns)), n))
 
     def _named_weights(self) -> NamedWeights:
-        """The weights of single symbols and attributes, each with its share of the intercept."""
-        blocks = [self._weights.coef[a:b] for a, b in pairwise([*self._starts, None])]
+        """Name the weights of symbols and attributes, each with its share of the intercept."""
+        blocks = [self._weights.coef[a:b] for a, b in pairwise([*self._weights.starts, None])]
         intercepts = [_log_unseen(block) for block in blocks]
         if self._attribute_weight is not None:
             intercepts[-1] = self._attribute_weight
@@ -281,60 +256,65 @@ class HMM(CountingClassifier):
         )
         return NamedWeights(self.attribute_names_, no_edges, self.classes_, weights)
 
-    def _prepare(self, X: SequenceArray) -> EncodedRows:
-        observations = self._encode(X)
-        ids = [observations.columns[column] for column in self._columns()]
-        rows = np.full((len(observations.word), len(ids)), -1, dtype=np.int32)
-        for slot, (of_column, start) in enumerate(zip(ids, self._starts, strict=False)):
-            rows[:, slot] = np.where(of_column < 0, -1, of_column + start)
-        structure, types = structure_of(X), observations.edge_types
-        nothing = np.empty((len(structure.links()[0]), 0), dtype=np.int32)
-        links = PreparedLinks.of(structure, nothing, types)
+    def _prepare(self, X: SequenceArray) -> Prepared:
+        observations, starts = self._encode(X), self._weights.starts
+        rows = np.full((len(observations.word), len(self._columns())), -1, dtype=np.int32)
+        for slot, (column, start) in enumerate(zip(self._columns(), starts, strict=False)):
+            ids = observations.columns[column]
+            rows[:, slot] = np.where(ids < 0, -1, ids + start)
         attributes = observations.attributes
         if self.encoder_.bag is not None and self._attribute_weight is not None:
-            is_counted = np.diff(self.coef_.indptr)[self._starts[-1] :] > 0
+            is_counted = np.diff(self.coef_.indptr)[starts[-1] :] > 0
             attributes = attributes.copy()  # of which some may be forgotten
             attributes.data *= is_counted[attributes.indices]
-        return EncodedRows(rows, attributes, links)
+        links = PreparedLinks.of(self._linked(X), [], observations.edge_types)
+        return Prepared(rows, np.zeros(len(rows), dtype=np.int8), links, attributes)
 
-    def _scores(self, prepared: EncodedRows, batch: Batch) -> Scores:
-        tokens = slice(batch.start, batch.stop)
-        rows = prepared.rows[tokens]
-        state = self._weights.scores(rows, np.zeros(len(rows), dtype=np.int8)) + self.intercept_
+    def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
+        part = prepared.take(batch)
+        state = self._weights.scores(part.rows, part.kind) + self.intercept_
         if self._attribute_weight is not None:
-            coef = self.coef_[self._starts[-1] :] if self._starts[-1] else self.coef_
-            state += state_scores(prepared.attributes, coef, batch.start, batch.stop)
-            n_attributes = prepared.attributes[tokens].sum(axis=1)
-            state += np.outer(n_attributes, self._attribute_weight)
+            start = self._weights.starts[-1]
+            coef = self.coef_[start:] if start else self.coef_
+            state += state_scores(part.attributes, coef, 0, len(state))
+            state += np.outer(part.attributes.sum(axis=1), self._attribute_weight)
         scores = Scores.of(state, self.transitions_, self.begin_, self.end_)
-        return with_types(scores, self.edge_transitions_, prepared.links.take(batch))
+        tables, links = self.edge_transitions_, part.links
+        if len(tables) == 0:
+            return scores
+        table = np.where(links.types < 0, len(tables), links.types)  # the last one is of all types
+        tables = np.concatenate([tables, self.transitions_[None]])
+        return with_tables(scores, np.where(links.is_link, table, -1), tables)
 
-    def _contributions(self, prepared: EncodedRows, batch: Batch, y: np.ndarray) -> Contributions:
-        tokens = slice(batch.start, batch.stop)
-        names, rows = self.attribute_names_, prepared.rows[tokens]
-        token, slot = np.nonzero(rows >= 0)
-        row = rows[token, slot]
+    def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
+        part, names = prepared.take(batch), self.attribute_names_
+        token, slot = np.nonzero(part.rows >= 0)
+        row = part.rows[token, slot]
         weight = entries_at(self.coef_, row, y[token])
-        scores, links = self._scores(prepared, batch), prepared.links.take(batch)
-        types = () if self.encoder_.edge_types is None else self.encoder_.symbols(EDGE_TYPE)
-        shared = y, self.classes_, batch.structure
+        structure, scores = batch.structure, self._scores(prepared, batch)
+        (previous, current), of_links = structure.links(), structure.rows_of_links()
+        named = transition_names(y[previous], y[current], self.classes_)
+        if self.encoder_.edge_types is not None:
+            kinds = [*(f" | edge={name}" for name in self.encoder_.symbols(EDGE_TYPE)), ""]
+            named = [
+                f"{k}{kinds[i]}" for k, i in zip(named, part.links.types[of_links], strict=True)
+            ]
+        weights = scores.of_transitions(of_links, y[previous], y[current])
         none = np.zeros_like(self.transitions_)
         entries = [
             Contributions.of("attribute", token, names[row], weight),
             Contributions.of(
                 "attribute", np.arange(len(y)), ["any symbol"] * len(y), self.intercept_[y]
             ),
-            link_contributions(scores, links.types, types, *shared),
-            transition_contributions(none, self.begin_, self.end_, *shared),
+            Contributions.of("transition", current, named, weights),
+            transition_contributions(none, self.begin_, self.end_, y, self.classes_, structure),
         ]
         if self._attribute_weight is not None:
-            given = sp.coo_array(prepared.attributes[tokens])
-            token, attribute = given.coords[0], given.coords[1] + self._starts[-1]
-            weight = entries_at(self.coef_, attribute, y[token])
-            weight += self._attribute_weight[y[token]]
-            entries.append(
-                Contributions.of("attribute", token, names[attribute], weight, given.data)
-            )
+            given = sp.coo_array(part.attributes)
+            token, attribute = given.coords[0], given.coords[1] + self._weights.starts[-1]
+            weight = entries_at(self.coef_, attribute, y[token]) + self._attribute_weight[y[token]]
+            named = names[attribute]
+            entries.append(Contributions.of("attribute", token, named, weight, given.data))
         return Contributions.join(entries)
 
 
@@ -347,12 +327,46 @@ def _log_probability(counts: np.ndarray, smoothing: float) -> np.ndarray:
 
 
 def _log_unseen(weights: sp.csr_array) -> np.ndarray:
-    """log p(unknown symbol | label), given the weights of the known symbols."""
+    """Return log p(unknown symbol | label), given the weights of the known symbols."""
     n_seen = np.count_nonzero(np.diff(weights.indptr))
     ratio = np.bincount(weights.indices, np.expm1(weights.data), weights.shape[1])
     return -np.log1p(n_seen + ratio)
 
 
 def _association(counts: Rows, smoothing: float) -> Rows:
-    """log((c + k) / k) for every count c."""
+    """Return log((c + k) / k) for every count c."""
     return counts._replace(data=np.log1p(counts.data / smoothing))
+
+
+def given_types(pairs: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+    """log p(y_t | y_{t-1}, type).
+
+    The labels after label i by links of a type have the distribution
+    (c(i, j) + k q(j | i)) / (c(i) + k), where q is their distribution for all types, times the
+    probability for all types that label i is followed by a label, and not by the end.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_types, n_labels, n_labels)
+        How often two labels are linked by each type, row = previous label.
+    transitions : ndarray of shape (n_labels, n_labels)
+        log p(y_t | y_{t-1}).
+
+    Returns
+    -------
+    ndarray of shape (n_types, n_labels, n_labels)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = np.array([[[0.0, 10.0], [0.0, 0.0]]])
+    >>> np.exp(given_types(pairs, np.log([[0.5, 0.5], [0.2, 0.2]])))
+    array([[[0.25, 0.75],
+            [0.2 , 0.2 ]]])
+    """
+    following = np.exp(transitions)
+    has_next = following.sum(axis=1, keepdims=True)
+    prior = following / np.where(has_next > 0, has_next, 1.0)
+    total = pairs.sum(axis=2, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return np.log(has_next * (pairs + STRENGTH * prior) / (total + STRENGTH))

@@ -7,7 +7,7 @@ import pytest
 from programs import modules_of
 
 from sklearn_crcrf.datasets import Splits, make_addresses
-from sklearn_crcrf.estimators.empirical import training
+from sklearn_crcrf.estimators.empirical import estimator
 from sklearn_crcrf.estimators.empirical.fit_exponents import held_out_folds as folds
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -25,7 +25,7 @@ def few_repetitions(load, monkeypatch):
     """Little is timed, and exponents are fitted on two held-out parts instead of ten."""
     monkeypatch.setattr(load("_training"), "LEAST_SECONDS", 0.01)
     monkeypatch.setattr(
-        training, "held_out_folds", lambda offsets, _, n_labels: folds(offsets, 0.5, n_labels)
+        estimator, "held_out_folds", lambda offsets, _, n_labels: folds(offsets, 0.5, n_labels)
     )
 
 

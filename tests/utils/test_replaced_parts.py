@@ -72,9 +72,9 @@ def test_every_use_of_weights_checks_them(crf, use):
     [
         (HMM(), X, "begin_", np.zeros(0), "begin_ has the shape"),
         (HMM(), X, "transitions_", np.full((4, 4), np.nan), "transitions_ has values from nan"),
-        (HMM(), X, "_starts", np.array([0, 2**31 - 1]), "_starts"),
+        (HMM(), X, "_weights.starts", np.array([0, 2**31 - 1]), "_weights.starts"),
         (HMM(), X, "_weights.coef.indices", np.array([7]), "coef.indices"),
-        (HMM(), X, "_starts", np.zeros(2, np.uint64), "_starts must hold signed integers"),
+        (HMM(), X, "_weights.starts", np.zeros(2, np.uint64), "starts must hold signed integers"),
         (CRF(max_iter=2), X, "coef_", None, "coef_ must be an array"),
         (CRF(c1=0.1, max_iter=2), X, "coef_.indptr", np.array([0, 10**9]), "coef_.indptr"),
         (CRF(max_iter=2), X, "classes_", np.array(["A", "B"]), "coef_ has the shape"),
@@ -109,7 +109,7 @@ def test_estimators_within_others():
 @for_each("learn", ["partial_fit", "forget"])
 def test_counts_are_checked_before_more_are_added(learn):
     hmm = HMM().fit(X, y)
-    hmm.encoder_ = None
+    hmm._counter = hmm._counter._replace(encoder=None)
     with pytest.raises(ValueError, match="encoder_ must be an Encoder"):
         getattr(hmm, learn)(X, y)
 

@@ -208,8 +208,7 @@ def test_damaged_arrays_are_refused(names):
         ("begin_", np.full(4, np.inf), "HMM: begin_ has values from inf to inf"),
         ("classes_", np.array(["A", "A", "B", "C"]), "HMM: classes_ must hold different labels"),
         ("classes_", None, "HMM: classes_ must be a 1-D array"),
-        ("encoder_", None, "HMM: encoder_ must be an Encoder"),
-        ("_label_ids", 3, "HMM: _label_ids must be LabelIds"),
+        ("_counter", None, "HMM: _counter must be a Counter"),
     ],
 )
 def test_errors_say_which_array_of_which_model(attribute, value, message):
@@ -221,6 +220,30 @@ def test_errors_say_which_array_of_which_model(attribute, value, message):
         copy.deepcopy(hmm)
     with pytest.raises(ValueError, match=message):
         check_sound(hmm)
+
+
+@for_each(
+    ("part", "message"),
+    [
+        ("plan", "HMM: _counter must have a Plan"),
+        ("encoder", "HMM: encoder_ must be an Encoder"),
+        ("label_ids", "HMM: label_ids must be LabelIds"),
+    ],
+)
+def test_what_counts_is_checked(part, message):
+    hmm = HMM().fit(X, y)
+    hmm._counter = hmm._counter._replace(**{part: 3})
+    with pytest.raises(ValueError, match=message):
+        pickle.loads(pickle.dumps(hmm))
+
+
+@for_each("field", ["tabulator", "names", "n_attributes", "links", "has_types"])
+def test_a_plan_is_of_what_was_counted(field):
+    hmm = HMM().fit(X, y)
+    counter = hmm._counter
+    hmm._counter = counter._replace(plan=counter.plan._replace(**{field: 3}))
+    with pytest.raises(ValueError, match=r"tabulator_ must be a Tabulator|encoder_ must be of the"):
+        pickle.loads(pickle.dumps(hmm))
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint16, np.uint64])

@@ -1,18 +1,17 @@
 """The terms of the scores of empirical models: logarithms of rates times exponents."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...base.contributions import Contributions, entries_at, transition_names
 from ...counts.observations import Encoder
+from ...counts.prepared import Prepared
 from ...counts.rows import FLOOR, StateWeights
 from ...structures import Structure
-from .experts import Symbols, symbol_names
-from .prepared import Prepared
-
-__all__ = ["attribute_names", "edge_contributions", "state_contributions"]
+from .model import Symbols
 
 Blocks = Sequence[tuple[Symbols, np.ndarray]]
 """For each block of rows: the symbols of its attributes, and their ids (n_rows, n_symbols)."""
@@ -40,20 +39,17 @@ def attribute_names(
     starts = np.cumsum([0, *(len(keys) for _, keys in blocks)])
     rows = np.arange(starts[-1]) if rows is None else rows
     block_of_row = np.where(rows < 0, -1, np.searchsorted(starts[1:], rows, side="right"))
-    symbols_of = {}
+    symbols_of, places = {}, {0: "0", -1: "parent"} if linked else {0: "0"}
     names = np.empty(rows.shape, dtype=object)
     for block, (symbols, keys) in enumerate(blocks):
         chosen = np.nonzero(block_of_row == block)
         ids = keys[rows[chosen] - starts[block]]
         parts = []
-        for (column, _), where, of_column in zip(
-            symbols, symbol_names(symbols, linked), ids.T, strict=True
-        ):
+        for (column, offset), of_column in zip(symbols, ids.T, strict=True):
+            where = f"{column}[{places.get(offset, f'{offset:+d}')}]"
             if column not in symbols_of:
-                # The last entry is the name of id -1.
-                symbols_of[column] = np.array(
-                    [*encoder.symbols(column), "<boundary>"], dtype=object
-                )
+                known = [*encoder.symbols(column), "<boundary>"]  # the last one is of id -1
+                symbols_of[column] = np.array(known, dtype=object)
             parts.append([f"{where}={symbol}" for symbol in symbols_of[column][of_column]])
         names[chosen] = ["|".join(p) for p in zip(*parts, strict=True)] if parts else ""
     return names
@@ -97,24 +93,21 @@ def state_contributions(
     score = np.bincount(token, above * factor[token, slot], len(y))
     impossible = np.flatnonzero((score == 0.0) & (zero * factor.sum(axis=1) < 0.0))
     never = ["never seen with this label"] * len(impossible)
-    return Contributions.join(
-        [
-            entries.take(~np.isin(token, impossible)),
-            Contributions.of("attribute", impossible, never, -np.inf),
-        ]
-    )
+    never_seen = Contributions.of("attribute", impossible, never, -np.inf)
+    return Contributions.join([entries.take(~np.isin(token, impossible)), never_seen])
 
 
 def edge_contributions(
     coef: sp.csr_array,
     rows: np.ndarray,
-    exponents: np.ndarray,
+    names: np.ndarray,
     y: np.ndarray,
     classes: np.ndarray,
-    names: np.ndarray,
     structure: Structure,
+    factor: float,
+    exponents: Any = (1.0,),
 ) -> Contributions:
-    """Contributions of the transitions that depend on symbols.
+    """Contributions of the transitions that depend on symbols, or on types of links.
 
     Parameters
     ----------
@@ -123,12 +116,14 @@ def edge_contributions(
         label j.
     rows : int ndarray of shape (n_rows, n_slots)
         By row of transitions; -1 if a link has no row in a slot.
-    exponents : ndarray of shape (n_slots,)
-    y : ndarray of shape (n_tokens,)
-    classes : ndarray of shape (n_labels,)
     names : object ndarray of shape (n_rows, n_slots)
         Names of the attributes of the rows.
+    y : ndarray of shape (n_tokens,)
+    classes : ndarray of shape (n_labels,)
     structure : Structure
+    factor : float
+        Multiplies all exponents.
+    exponents : array-like of shape (n_slots,)
 
     Returns
     -------
@@ -139,7 +134,8 @@ def edge_contributions(
     link, slot = np.nonzero(rows[of_links] >= 0)
     token, before, row = current[link], previous[link], of_links[link]
     pair = y[token].astype(np.int64) * len(classes) + y[before]
-    weight = entries_at(coef, rows[row, slot], pair) / exponents[slot]
+    exponent = np.asarray(exponents)[slot]
+    weight = entries_at(coef, rows[row, slot], pair) / exponent
     pairs = transition_names(y[before], y[token], classes)
     named = [f"{pair} | {name}" for pair, name in zip(pairs, names[row, slot], strict=True)]
-    return Contributions.of("transition", token, named, weight, exponents[slot])
+    return Contributions.of("transition", token, named, weight, factor * exponent)

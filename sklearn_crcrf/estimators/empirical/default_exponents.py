@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...feature_extraction.window import places_name
 
-__all__ = ["default_exponents", "graph_exponents", "uniform_exponents"]
-
 # Exponents of the rates of labels with the beginning and the end of a sequence.
 BOUNDARY = 0.33
 # Default exponent of the rates in graphs with cycles, where evidence comes around.
@@ -123,8 +121,13 @@ def default_exponents(
     table = {name: (row[first], row[first + 1]) for name, row in TABLE.items()}
     chosen = {name: values for name, values in table.items() if "[" not in name}
     scale = max(1, len(names) - 1) ** -0.5
+
+    def in_table(column: str) -> str:
+        name, colon, feature = column.partition(":")
+        return f"token{colon}{feature}" if name == names[0] else "column"
+
     for name, symbols in experts.items():
-        pattern = places_name([(_in_table(column, names[0]), offset) for column, offset in symbols])
+        pattern = places_name([(in_table(column), offset) for column, offset in symbols])
         factor = scale if "column" in pattern else 1.0
         for suffix in ("", "/seldom", "/unseen"):
             of_segments, of_others = table.get(pattern + suffix, (0.0, 0.0))
@@ -158,9 +161,3 @@ def uniform_exponents(experts: Iterable[str], exponent: float, linked: float) ->
     values = dict.fromkeys([*WORDS, *of_experts], exponent)
     values |= {"transition": linked, "boundary": BOUNDARY, "edges": linked}
     return {name: (value, value) for name, value in values.items()}
-
-
-def _in_table(column: str, word: str) -> str:
-    """The name of a column in the table."""
-    name, colon, feature = column.partition(":")
-    return f"token{colon}{feature}" if name == word else "column"

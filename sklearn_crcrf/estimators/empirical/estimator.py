@@ -3,49 +3,100 @@
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
+from functools import reduce
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context, clone
+from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.batch_values import raise_if_impossible, raise_if_not_finite, token_marginals
 from ...base.batches import Batch
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
+from ...base.sample_weight import sequence_weights
 from ...base.weights import NamedWeights
-from ...counts.links import edge_types
+from ...counts import Counts, Template
+from ...counts.classifier import CountingClassifier
+from ...counts.counter import (
+    LabelledObservations,
+    Spelling,
+    count_folds_of_corpus,
+    edge_types,
+    kind_of_links,
+)
+from ...counts.links import KINDS_OF_LINKS
+from ...counts.prepared import Prepared
+from ...counts.renumbering import renumber
+from ...counts.rows import FLOOR
+from ...counts.triangles import TRIANGLES
+from ...data.graphs import GraphArray
+from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
 from ...feature_extraction.tagger_steps import tagger_steps
+from ...labels.encoding import LabelIds
+from ...labels.partial import label_columns
+from ...labels.segments.schemes import are_segments
 from ...serving import Tagger
-from ...structures import HigherOrderChain, Scores, Structure
-from ...structures.inference import INFERENCE, Inference
+from ...structures import Graph, HigherOrderChain, Scores, Structure, structure_of
+from ...structures.inference import INFERENCE, Inference, as_inference
+from ...structures.inference.base import warn_unless_converged
 from ...structures.lattice.pruning import MOST_OF_RUNS
+from ...training.monitor import Training
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Fact, Requirement, below, indices
+from ...utils.warning import warn_caller
 from .contributions import attribute_names
-from .named_weights import named_weights
-from .prepared import Prepared
-from .prepared_words import PreparedWords, labels_of_words
-from .segment_rates import MAX_LENGTH, segmented
-from .serving import counted_tagger_of
-from .soundness import (
-    model_requirements,
-    run_requirements,
-    segment_type_requirements,
+from .experts import Experts, all_experts, chosen_experts
+from .fit_exponents import (
+    MAX_ITER,
+    HeldOut,
+    fit_exponents,
+    fit_segment_exponents,
+    fit_temperature,
+    held_out_folds,
+    share_found,
 )
-from .training import SPELLINGS, EmpiricalTraining
+from .frequencies import FrequencyModel
+from .model import Statistics
+from .product_spelling import ProductSpelling
+from .run_rates import RUNS, RunRates
+from .segment_rates import (
+    MAX_LENGTH,
+    check_segmentations,
+    segment_roles,
+    segment_templates,
+    segmented,
+)
+from .serving import PreparedWords, counted_tagger_of, labels_of_words
+from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
+from .smoothed import SmoothedModel
 
-__all__ = ["EmpiricalCRF"]
-
+SPELLINGS: dict[str, Any] = {
+    "product": ProductSpelling,
+    "joint": JointSpelling,
+    "mean": MeanSpelling,
+    "maxent": MaxEntSpelling,
+}
+# Least width of a prior: under a narrower one, no counts would change the estimates.
+NARROWEST = 1e-6
+# How far exponents are moved at most from their initial values to the values of greatest
+# likelihood, which make good probabilities, but sometimes worse labels. Where most labels are "O"
+# and few others are found, greatest likelihood finds fewer still; so exponents move no further than
+# the share of them that is found.
+FITTED_SHARE = 0.7
+NOTHING_COMPLETE = (
+    "exponents keep their defaults: every sequence that could be held out has unknown labels"
+)
 _METHODS_OUT_OF_FOLD = ("predict", "predict_proba")
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class EmpiricalCRF(EmpiricalTraining):
+class EmpiricalCRF(CountingClassifier):
     r"""CRF over sequences, trees or graphs, trained in closed form, by co-occurrence rates.
 
     The probability of a labelling is a product of unary probabilities and co-occurrence rates,
@@ -217,6 +268,8 @@ class EmpiricalCRF(EmpiricalTraining):
     sample_unit: str = "sequence"
     n_jobs: int | None = None
 
+    _kept_from = 1  # the min_count of the estimates
+    _private_estimates = ("_counter", "_exponents", "_rank", "_run_rates", "_kept_from")
     _parameter_constraints: ClassVar[dict] = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],
@@ -337,12 +390,7 @@ class EmpiricalCRF(EmpiricalTraining):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def predict_out_of_fold(
-        self,
-        X: Any,
-        y: Any,
-        cv: Any = 5,
-        sample_weight: Any = None,
-        method: str = "predict",
+        self, X: Any, y: Any, cv: Any = 5, sample_weight: Any = None, method: str = "predict"
     ) -> Any:
         """Predictions for all sequences, each by a model trained on the other folds.
 
@@ -373,7 +421,31 @@ class EmpiricalCRF(EmpiricalTraining):
             raise ValueError(f"method must be one of {_METHODS_OUT_OF_FOLD}, got {method!r}")
         if self.exponents == "fit":
             raise ValueError('exponents="fit" is fitted by fit only; give the exponents as a dict')
-        return clone(self)._unfitted()._predict_out_of_fold(X, y, cv, sample_weight, method)
+        twin = clone(self)._unfitted()
+        sequences, weights = twin._check_training(X, y, sample_weight, reset=True)
+        corpus = twin._start(sequences, weights, LabelIds())
+        X = sequences.X
+        tests = [test for _, test in check_cv(cv).split(np.empty(len(X)))]
+        fold_of_sequence = np.empty(len(X), dtype=np.int64)
+        for fold, test in enumerate(tests):
+            fold_of_sequence[test] = fold
+        if not np.array_equal(np.sort(np.concatenate(tests)), np.arange(len(X))):
+            raise ValueError("cv must put every sequence into exactly one test set")
+        folds = count_folds_of_corpus(corpus, twin._templates(), fold_of_sequence)
+        total = reduce(Counts.__add__, folds)
+        classes = twin._counter.label_ids.classes(corpus.labels)[0]
+        shape = (len(corpus.labels), *([len(classes)] if method == "predict_proba" else []))
+        predicted = np.zeros(shape, dtype=float if method == "predict_proba" else classes.dtype)
+        fold_of_token = np.repeat(fold_of_sequence, X.lengths)
+        for fold, counts in enumerate(folds):
+            twin._estimate(total - counts)
+            found = getattr(twin, method)(X[fold_of_sequence == fold]).data
+            if method == "predict":
+                predicted[fold_of_token == fold] = found
+            else:
+                columns = np.flatnonzero(np.isin(classes, twin.classes_))
+                predicted[np.ix_(fold_of_token == fold, columns)] = found
+        return sequences.mirror(predicted)
 
     def known_tokens(self, X: Any) -> Any:
         """Which words were seen in training.
@@ -425,6 +497,200 @@ class EmpiricalCRF(EmpiricalTraining):
         """Scores of the last labels of sequences."""
         return self.model_.boundaries()[1]
 
+    def _unfitted(self) -> Self:
+        twin = super()._unfitted()
+        twin._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
+        return twin
+
+    def _spelling(self) -> Spelling:
+        return SPELLINGS[self.spelling].features, SPELLINGS[self.spelling].symbols
+
+    def _templates(self) -> list[Template]:
+        if self.zeros == "smoothed":
+            given = None if self.exponents == "fit" else self._exponents
+            templates = SmoothedModel.templates(self.encoder_, given, self._experts())
+        elif self.encoder_.n_attributes is None:
+            templates = FrequencyModel.templates(self.encoder_)
+        else:
+            raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
+        if self.segments is not None:
+            templates += segment_templates(self.encoder_.names[0])
+        return templates + RUNS[: self.order - 1]
+
+    def _experts(self) -> Experts:
+        """Find the experts that may take part."""
+        encoder = self.encoder_
+        given = encoder.names, encoder.lexicon.features, encoder.links
+        if self.experts is not None:
+            return chosen_experts(self.experts, *given)
+        return all_experts(*given, has_words=encoder.n_attributes is None)
+
+    def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
+        self._kept_from = self.min_count
+        if self.min_count > 1:
+            others = {TRIANGLES, *segment_templates(self.encoder_.names[0])}
+            several = [t for t in self._templates() if len(t.symbols) > 1 and t not in others]
+            counts = counts.without_rare(several, self.min_count)
+        seen = counts[Template(((self.encoder_.names[0], 0),))].events[:, -1]
+        self._rank = self._set_classes(seen, more_labels)
+        statistics = Statistics(self.encoder_, renumber(counts, self._rank), len(self.classes_))
+        strength = (1.0 / max(self.sigma, NARROWEST)) ** 2
+        spelling, mu_oov = SPELLINGS[self.spelling], self.mu_oov
+        exponents: dict[str, float] = self._exponents
+        if self.zeros == "smoothed":
+            defaults = self._experts().exponents(are_segments(self.classes_.tolist()))
+            roles = None if self.segments is None else segment_roles(self.classes_)
+            self.model_: Any = SmoothedModel(
+                statistics, spelling, strength, mu_oov, exponents, self._experts(), defaults, roles
+            )
+        else:
+            floor = FLOOR if self.zeros == "floored" else -np.inf
+            self.model_ = FrequencyModel(statistics, spelling, strength, mu_oov, exponents, floor)
+        transition = self._transition_exponent()
+        self._run_rates = [
+            RunRates(statistics.counts[template], len(self.classes_), strength, transition)
+            for template in RUNS[: self.order - 1]
+        ]
+        self.exponents_ = self.model_.exponents.asdict()
+        self.counts_ = counts
+
+    def _transition_exponent(self) -> float:
+        """Return the exponent of the rates of two labels in a row; 1 without smoothing."""
+        return self.model_.exponents.asdict().get("transition", 1.0)
+
+    def _fit_to(self, corpus: LabelledObservations) -> None:
+        """Count once, fit the exponents by cross-validation if asked to, and estimate."""
+        if self.exponents != "fit":
+            super()._fit_to(corpus)
+            return
+        fold = held_out_folds(
+            corpus.offsets, self.validation_fraction, len(np.unique(corpus.labels))
+        )
+        n_folds = int(fold.max(initial=-1)) + 1
+        counts = count_folds_of_corpus(corpus, self._templates(), np.where(fold < 0, n_folds, fold))
+        total, parts = reduce(Counts.__add__, counts), []
+        weight = sequence_weights(corpus.weights, corpus.offsets)
+        # The likelihood of a sequence needs all labels; tokens of unknown labels have no weight.
+        is_complete = sequence_weights((corpus.weights == 0).astype(float), corpus.offsets) == 0
+        for number in range(n_folds):
+            held_out = is_complete & (fold == number)
+            if weight[held_out].any() and weight[fold != number].any():
+                self._estimate(total - counts[number], more_labels=corpus.labels)
+                observations, labels, structure, _ = corpus.take(held_out)
+                prepared = self.model_.prepare(observations, structure)
+                structure = self.model_.structure(structure, observations.edge_types)
+                given = self._rank[labels], structure, weight[held_out]
+                parts.append(HeldOut(self.model_, prepared, *given))
+        if parts:
+            self._fit_exponents(parts)
+        elif is_complete.all() or np.count_nonzero(weight) < 2:
+            raise ValueError('exponents="fit" needs tokens in two sequences')
+        else:
+            warn_caller(NOTHING_COMPLETE)
+            self.n_iter_, self.converged_ = 0, True
+            self.loss_curve_ = list[float]()
+        self._estimate(total)
+
+    def _fit_exponents(self, parts: list[HeldOut]) -> None:
+        """Move the exponents towards the greatest likelihood of the labels."""
+        training = Training(0, None, MAX_ITER, notify=lambda _, x: False)
+        fitted, self.converged_ = fit_exponents(parts, sigma=self.sigma, callback=training)
+        start = parts[0].model.exponents.asdict()
+        share = min(FITTED_SHARE, share_found(parts))
+        moved = {
+            name: start[name] + share * (value - start[name]) for name, value in fitted.items()
+        }
+        temperature = fit_temperature(parts, moved)
+        self._exponents = {name: value / temperature for name, value in moved.items()}
+        if self.segments is not None:
+            structures = [segmented(part.structure.offsets, self.classes_) for part in parts]
+            of_segments, converged = fit_segment_exponents(
+                parts, structures, self._exponents, sigma=self.sigma, callback=training
+            )
+            self._exponents |= of_segments
+            self.converged_ = self.converged_ and converged
+        self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
+
+    def _fit_exponents_to(self, X: Any, y: Any, sample_weight: Any) -> None:
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
+        if self.zeros != "smoothed":
+            raise ValueError(f'exponents are fitted only if zeros="smoothed", not {self.zeros!r}')
+        ids = label_columns(sequences.y, self.classes_)
+        sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
+        usable = np.setdiff1d(np.arange(len(sequences.X)), sequence[ids < 0])
+        if len(usable) == 0:
+            raise ValueError(
+                f"every sequence has labels that are unknown, or not among {self.classes_.tolist()}"
+            )
+        X = sequences.X[usable]
+        ids = SequenceArray(ids, sequences.X.offsets)[usable].data
+        weight = sequence_weights(weights, sequences.X.offsets)[usable]
+        structure = self._linked(X) if self._run_rates else self._structure(X)
+        self._fit_exponents([HeldOut(self.model_, self._prepare(X), ids, structure, weight)])
+        self.model_, self.exponents_ = self.model_.copy(), self._exponents
+        self.model_.set_exponents(np.array(list(self._exponents.values())))
+        exponent = self._transition_exponent()
+        self._run_rates = [rates.following(exponent) for rates in self._run_rates]
+
+    def _linked(self, X: SequenceArray) -> Structure:
+        if isinstance(X, GraphArray) and not X.is_forest:
+            engine = as_inference(self.inference).reporting(warn_unless_converged)
+            return Graph(X.offsets, X.token_edges, engine)
+        return structure_of(X)
+
+    def _check_needs_no_corpus(self) -> None:
+        if self.exponents == "fit":
+            raise ValueError(
+                'exponents="fit" needs all data at once; call fit_exponents afterwards'
+            )
+
+    def _check_can_change(self) -> None:
+        kept_from = max(self.min_count, self._kept_from)
+        if kept_from > 1:
+            raise ValueError(
+                f"min_count={kept_from}: the counts of what is rarer are dropped, so they cannot "
+                "change any more; fit or fit_parts take all data at once, and min_count=1 keeps all"
+            )
+        model = vars(self).get("model_")
+        if model is not None and not isinstance(model.spelling, SPELLINGS[self.spelling]):
+            raise ValueError(f"spelling={self.spelling!r}, but the model was fitted with another")
+
+    def _check_labelled(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
+        if self.exponents == "fit" and self.zeros != "smoothed":
+            raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
+        if self.experts is not None and self.zeros != "smoothed":
+            raise ValueError(f'experts need zeros="smoothed", got {self.zeros!r}')
+        if self.min_count > 1 and self.zeros != "smoothed":
+            raise ValueError(f'min_count needs zeros="smoothed", got {self.zeros!r}')
+        needed = {"zeros": "smoothed", "spelling": "product", "order": 1}
+        for name, value in needed.items() if self.segments is not None else ():
+            if (given := getattr(self, name)) != value:
+                raise ValueError(f'segments="counted" needs {name}={value!r}, got {given!r}')
+        sequences, weights = super()._check_labelled(X, y, sample_weight, reset)
+        if self.segments is not None:
+            check_segmentations(sequences.y)
+        self._check_links(sequences.X, KINDS_OF_LINKS[-1] if reset else self.encoder_.links)
+        return sequences, weights
+
+    def _check_links(self, X: SequenceArray, known: str) -> None:
+        """Raise ValueError if tokens have links of a kind that is not supported, or not known."""
+        structure = self._linked(X)
+        self._check_structure(structure, X)
+        kind = "next" if structure.is_sequential() else kind_of_links(structure)
+        if self.zeros != "smoothed" and kind == "any":
+            raise ValueError(f'graphs with cycles need zeros="smoothed", got {self.zeros!r}')
+        if KINDS_OF_LINKS.index(kind) > KINDS_OF_LINKS.index(known):
+            fitted = {"next": "sequences", "children": "forests"}[known]
+            raise ValueError(f"X has other links than the {fitted} that the model was fitted to")
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        reason = 'segments="counted"' if self.order == 1 else f"order={self.order}"
+        if (self.order, self.segments) != (1, None) and not structure.is_sequential():
+            raise ValueError(
+                f"{reason} needs sequences, in which each token is linked to the next one, but X "
+                "has other links"
+            )
+
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
         if facts and len(self.encoder_.names) > 1 and self.observation_ is not None:
@@ -433,18 +699,19 @@ class EmpiricalCRF(EmpiricalTraining):
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()
-        n = len(self.classes_)
-        yield from below("model_", model_requirements(self.model_, self.encoder_, n))
-        rates = self.model_.segments
-        yield from below("model_.segments", segment_type_requirements(rates, self.classes_))
-        yield indices("_rank", self._rank, (len(self._label_ids),), n, -1)
+        n, model = len(self.classes_), self.model_
+        is_model = isinstance(model, (SmoothedModel, FrequencyModel))
+        yield Fact("model_", is_model, f"must be a model, but is a {type(model).__name__}")
+        yield from below("model_", model.requirements(self.encoder_, self.classes_))
+        yield indices("_rank", self._rank, (len(self._counter.label_ids),), n, -1)
         has_all = isinstance(self._run_rates, list) and len(self._run_rates) < 3
         yield Fact("_run_rates", has_all, "must be a list of at most two RunRates")
         for n_in_row, rates in enumerate(self._run_rates, 3):
-            yield from below("_run_rates", run_requirements(rates, n, n_in_row))
+            yield Fact("_run_rates", isinstance(rates, RunRates), "must be RunRates")
+            yield from below("_run_rates", rates.requirements(n, n_in_row))
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
-        """The best path of each sequence; the best label of each token if no path is possible.
+        """Find the best path of each sequence, or of each token the best label if none is possible.
 
         In graphs with cycles also the best label of each token, unless there are no probabilities.
         """
@@ -466,10 +733,9 @@ class EmpiricalCRF(EmpiricalTraining):
         if self.model_.segments is not None:
             return segmented(X.offsets, self.classes_)
         structure = self._linked(X)
-        if self.encoder_.links != "any":
-            return structure
-        types = self.encoder_.encode_types(edge_types(X, structure))
-        return self.model_.structure(structure, types)
+        known, types = self.encoder_.edge_types, edge_types(X, structure)
+        ids = None if known is None or types is None else known.lookup(types)
+        return self.model_.structure(structure, ids)
 
     def _scores_per_token(self) -> int:
         if self._run_rates:
@@ -481,14 +747,11 @@ class EmpiricalCRF(EmpiricalTraining):
             raise ValueError(
                 f'init: the weights of EmpiricalCRF need zeros="smoothed", got {self.zeros!r}'
             )
-        return named_weights(self.model_, self.classes_)
+        return self.model_.named_weights(self.classes_)
 
     def _prepare(self, X: SequenceArray) -> Prepared:
         self._check_links(X, self.encoder_.links)
-        observations, structure = self._encode(X), self._linked(X)
-        if self.encoder_.links == "any":
-            structure = self.model_.structure(structure, observations.edge_types)
-        return self.model_.prepare(observations, structure)
+        return self.model_.prepare(self._encode(X), self._linked(X))
 
     def _prepare_scores(self, X: SequenceArray) -> Prepared | PreparedWords:
         words = PreparedWords.of(self, X)

@@ -8,21 +8,7 @@ from ...counts import Template
 from ...feature_extraction.window import parse_places, places_name
 from ...utils.names import check_several
 from .default_exponents import default_exponents, graph_exponents, uniform_exponents
-
-__all__ = [
-    "ContextExpert",
-    "EdgeExpert",
-    "Experts",
-    "Symbols",
-    "all_experts",
-    "chosen_experts",
-    "context_experts",
-    "edge_experts",
-    "given_templates",
-]
-
-Symbols = Sequence[tuple[str, int]]
-"""Columns, and offsets from the token."""
+from .model import Symbols
 
 
 class ContextExpert(NamedTuple):
@@ -91,16 +77,12 @@ class Experts(NamedTuple):
 
         An expert takes part if its exponent is given, or by default not 0 for labels of any kind.
         """
-        used = {name for name, values in self.defaults.items() if any(values)} | {
-            *(exponents or ())
-        }
-        experts: list[ContextExpert | EdgeExpert] = [
-            expert
-            for expert in self.contexts
-            if exponents is None or not used.isdisjoint(expert.exponent_names)
-        ]
-        experts += self.edges
-        return [*(expert.template for expert in experts), *given_templates(self.edges)]
+        by_default = {name for name, values in self.defaults.items() if any(values)}
+        used = by_default.union(exponents or ())
+        chosen = [e for e in self.contexts if not used.isdisjoint(e.exponent_names)]
+        contexts = self.contexts if exponents is None else chosen
+        edges = [expert.template for expert in self.edges]
+        return [*(expert.template for expert in contexts), *edges, *given_templates(self.edges)]
 
     def exponents(self, are_segments: bool) -> dict[str, float]:
         """Default exponents by name; for labels of segments if ``are_segments``."""
@@ -116,19 +98,14 @@ def all_experts(
     Tokens with links of any kind have no order, so there are no experts on their neighbours. If
     there are no words, but the columns of a sparse X, rates of labels count in full.
     """
-    contexts = [
-        expert
-        for expert in context_experts(names, features)
-        if links != "any" or not any(offset for _, offset in expert.template.symbols)
-    ]
-    edges = [*edge_experts(names, links)]
+    contexts = [*context_experts(names, features)]
     if links == "any":
-        return Experts(contexts, edges, graph_exponents(names))
-    known = {expert.name: expert.template.symbols for expert in contexts}
-    defaults = default_exponents(names, known)
-    return Experts(
-        contexts, edges, defaults if has_words else defaults | uniform_exponents([], 1.0, 1.0)
-    )
+        here = [e for e in contexts if not any(offset for _, offset in e.template.symbols)]
+        return Experts(here, [], graph_exponents(names))
+    defaults = default_exponents(names, {e.name: e.template.symbols for e in contexts})
+    if not has_words:
+        defaults |= uniform_exponents([], 1.0, 1.0)
+    return Experts(contexts, [*edge_experts(names, links)], defaults)
 
 
 def chosen_experts(
@@ -196,33 +173,30 @@ def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[C
     ContextExpert
     """
     word, *others = names
-    offsets: tuple[int, ...]
-    for offsets in ((-1,), (1,), (-2,), (-1, 1), (2,), (-2, -1), (1, 2)):
-        yield _expert(_at(word, *offsets))
+    yield from _windows(word, [(-1,), (1,), (-2,), (-1, 1), (2,), (-2, -1), (1, 2)])
     for offsets in ((-1, 0), (0, 1)):
         yield _expert(_at(word, *offsets), broader=_at(word, 0))
     if "suffix3" in features:
         suffix = f"{word}:suffix3"
-        for offsets in ((-1,), (1,), (-1, 1)):
-            yield _expert(_at(suffix, *offsets))
+        yield from _windows(suffix, [(-1,), (1,), (-1, 1)])
         yield _expert([(word, -1), (suffix, 0)])
         yield _expert([(suffix, 0), (word, 1)])
     if "shape" in features:
-        for offsets in ((-1, 0), (0, 1), (-1,), (1,), (-1, 1), (-1, 0, 1)):
-            yield _expert(_at(f"{word}:shape", *offsets))
+        yield from _windows(f"{word}:shape", [(-1, 0), (0, 1), (-1,), (1,), (-1, 1), (-1, 0, 1)])
     for column in others:
-        yield from _column_experts(word, column)
+        # Windows of increasing length; each is the prior of the next.
+        chain = [_at(column, *offsets) for offsets in ((0,), (0, 1), (-1, 0, 1))]
+        yield from map(_expert, chain, [None, *chain])
+        yield from _windows(
+            column, [(-1,), (1,), (-2, -1), (-1, 0), (1, 2), (-2, -1, 0), (0, 1, 2)]
+        )
+        for word_offset, offset in ((0, 0), (0, 1), (0, -1), (-1, 0), (1, 0)):
+            yield _expert([(word, word_offset), (column, offset)])
 
 
-def _column_experts(word: str, column: str) -> Iterator[ContextExpert]:
-    # Windows of increasing length; each is the prior of the next.
-    chain = [_at(column, *offsets) for offsets in ((0,), (0, 1), (-1, 0, 1))]
-    for broader, symbols in zip([None, *chain], chain, strict=False):
-        yield _expert(symbols, broader)
-    for offsets in ((-1,), (1,), (-2, -1), (-1, 0), (1, 2), (-2, -1, 0), (0, 1, 2)):
-        yield _expert(_at(column, *offsets))
-    for word_offset, offset in ((0, 0), (0, 1), (0, -1), (-1, 0), (1, 0)):
-        yield _expert([(word, word_offset), (column, offset)])
+def _windows(column: str, offsets: Iterable[tuple[int, ...]]) -> Iterator[ContextExpert]:
+    """Make experts on the symbols of a column at these offsets."""
+    return (_expert(_at(column, *several)) for several in offsets)
 
 
 def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpert]:
@@ -267,9 +241,3 @@ def _at(column: str, *offsets: int) -> tuple[tuple[str, int], ...]:
 def _expert(symbols: Symbols, broader: Symbols | None = None) -> ContextExpert:
     prior = Template(tuple(broader)) if broader else None
     return ContextExpert(places_name(symbols), Template(tuple(symbols)), prior)
-
-
-def symbol_names(symbols: Symbols, linked: bool = False) -> list[str]:
-    """Names such as ``"token[-1]"``, or ``"token[parent]"`` where offsets are along links."""
-    places = {0: "0", -1: "parent"} if linked else {0: "0"}
-    return [f"{column}[{places.get(offset, f'{offset:+d}')}]" for column, offset in symbols]

@@ -5,29 +5,21 @@ them: a small problem for a corpus of any size.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from ...counts.prepared import Prepared
 from ...criteria import log_loss
 from ...criteria.temperature import best_temperature, brier_score
 from ...structures import SemiMarkovChain, Structure
-from .prepared import Prepared
+from .link_gains import LinkGains
 from .segment_rates import EVIDENCE, with_segments
 from .smoothed import RAISING, SmoothedModel
 
-__all__ = [
-    "MAX_ITER",
-    "HeldOut",
-    "Loss",
-    "SegmentLoss",
-    "fit_exponents",
-    "fit_segment_exponents",
-    "fit_temperature",
-    "held_out_folds",
-    "share_found",
-]
+Callback = Callable[[OptimizeResult], None] | None
 
 MAX_ITER = 50
 
@@ -44,7 +36,8 @@ MANY_LABELS = 25
 N_BLOCKS = 10
 
 
-class HeldOut(NamedTuple):
+@dataclass
+class HeldOut:
     """Labelled units, and a model that did not count them.
 
     Parameters
@@ -62,6 +55,21 @@ class HeldOut(NamedTuple):
     y: np.ndarray
     structure: Structure
     weight: np.ndarray
+
+    @cached_property
+    def gains(self) -> LinkGains:
+        """The gains of links, on which exponents have no influence."""
+        return self.model.link_gains(self.prepared)
+
+    def with_exponents(self, exponents: Mapping[str, float]) -> SmoothedModel:
+        """Return the model with other exponents."""
+        model = self.model.copy()
+        model.set_exponents(np.array([exponents[name] for name in model.exponents.names]))
+        return model
+
+    def token_weights(self) -> np.ndarray:
+        """Return the weights of tokens, float64: of their units."""
+        return np.repeat(self.weight, np.diff(self.structure.offsets)).astype(float)
 
 
 def held_out_folds(offsets: np.ndarray, fraction: float, n_labels: int) -> np.ndarray:
@@ -117,29 +125,17 @@ def share_found(parts: Sequence[HeldOut]) -> float:
         marginal probability of their label. 1 if there are none.
     """
     y = np.concatenate([part.y for part in parts])
-    weight = np.concatenate([_token_weights(part) for part in parts])
-    is_right = np.concatenate([_is_right(part) for part in parts])
+    weight = np.concatenate([part.token_weights() for part in parts])
+    scores = [part.model.scores(part.prepared, part.gains) for part in parts]
+    pairs = zip(parts, scores, strict=True)
+    marginals = np.concatenate([part.structure.marginals(known)[1] for part, known in pairs])
     weight[y == np.bincount(y, weight).argmax()] = 0.0
+    is_right = marginals.argmax(axis=1) == y
     return float(weight @ is_right / weight.sum()) if weight.any() else 1.0
 
 
-def _token_weights(part: HeldOut) -> np.ndarray:
-    """The weights of tokens, float64: of their units."""
-    return np.repeat(part.weight, np.diff(part.structure.offsets)).astype(float)
-
-
-def _is_right(part: HeldOut) -> np.ndarray:
-    """Which tokens have the greatest marginal probability at their label."""
-    _, marginals = part.structure.marginals(part.model.scores(part.prepared))
-    return marginals.argmax(axis=1) == part.y
-
-
 def fit_exponents(
-    parts: Sequence[HeldOut],
-    *,
-    sigma: float,
-    max_iter: int = MAX_ITER,
-    callback: Callable[[OptimizeResult], None] | None = None,
+    parts: Sequence[HeldOut], *, sigma: float, max_iter: int = MAX_ITER, callback: Callback = None
 ) -> tuple[dict[str, float], bool]:
     """Fit the exponents that several models share.
 
@@ -188,8 +184,10 @@ def fit_temperature(parts: Sequence[HeldOut], exponents: Mapping[str, float]) ->
     -------
     float
     """
-    scored = [(part, _with_exponents(part, exponents).scores(part.prepared)) for part in parts]
-    weights = [_token_weights(part) for part in parts]
+    scored = [
+        (part, part.with_exponents(exponents).scores(part.prepared, part.gains)) for part in parts
+    ]
+    weights = [part.token_weights() for part in parts]
 
     def error(temperature: float) -> float:
         value = TEMPERATURE_WEIGHT * np.log(temperature) ** 2
@@ -201,20 +199,13 @@ def fit_temperature(parts: Sequence[HeldOut], exponents: Mapping[str, float]) ->
     return best_temperature(error)
 
 
-def _with_exponents(part: HeldOut, exponents: Mapping[str, float]) -> SmoothedModel:
-    """The model of a part, with other exponents."""
-    model = part.model.copy()
-    model.set_exponents(np.array([exponents[name] for name in model.exponents.names]))
-    return model
-
-
 def fit_segment_exponents(
     parts: Sequence[HeldOut],
     structures: Sequence[SemiMarkovChain],
     exponents: Mapping[str, float],
     *,
     sigma: float,
-    callback: Callable[[OptimizeResult], None] | None = None,
+    callback: Callback = None,
 ) -> tuple[dict[str, float], bool]:
     """Fit the exponents of counted segments, given all others; as :func:`fit_exponents`.
 
@@ -247,7 +238,7 @@ def _fit(
     initial: Mapping[str, float],
     sigma: float,
     max_iter: int,
-    callback: Callable[[OptimizeResult], None] | None,
+    callback: Callback,
 ) -> tuple[dict[str, float], bool]:
     """Minimise the sum of losses and of the penalty of exponents that are not the initial ones."""
     names, start = list(initial), np.array(list(initial.values()))
@@ -275,8 +266,7 @@ class Loss:
     """The negative log-likelihood of one part, and its gradient in the exponents."""
 
     def __init__(self, part: HeldOut):
-        self._part, self._gains = part, part.model.link_gains(part.prepared)
-        self._model = part.model.copy()
+        self._part, self._model = part, part.model.copy()
 
     @property
     def names(self) -> list[str]:
@@ -284,12 +274,12 @@ class Loss:
         return self._model.exponents.names
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
-        _, prepared, y, structure, weight = self._part
-        self._model.set_exponents(values)
-        scores = self._model.scores(prepared, self._gains)
-        loss, pullback = log_loss(structure, scores, y)
-        gradient = self._model.pullback(prepared, scores, pullback(weight), self._gains)
-        return float((weight * loss).sum()), gradient
+        part, model = self._part, self._model
+        model.set_exponents(values)
+        scores = model.scores(part.prepared, part.gains)
+        loss, pullback = log_loss(part.structure, scores, part.y)
+        gradient = model.pullback(part.prepared, scores, pullback(part.weight), part.gains)
+        return float((part.weight * loss).sum()), gradient
 
 
 class SegmentLoss:
@@ -297,8 +287,8 @@ class SegmentLoss:
 
     def __init__(self, part: HeldOut, structure: SemiMarkovChain, exponents: Mapping[str, float]):
         self._part, self._structure = part, structure
-        model = _with_exponents(part, exponents)
-        self._scores = model.scores(part.prepared)
+        model = part.with_exponents(exponents)
+        self._scores = model.scores(part.prepared, part.gains)
         self._gains = model.segments.gains(part.prepared.segments, structure, self._scores)
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:

@@ -10,24 +10,20 @@ References
 .. [2] Zhu et al., "Closed Form Maximum Likelihood Estimator of CRFs", 2013, eqs. 12 and 13.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...base.contributions import Contributions, entries_at, transition_names
-from ...counts import ColumnWindow, Template
+from ...counts import Template
 from ...counts.observations import Encoder, Observations
-from ...counts.prepared_links import PreparedLinks
-from ...counts.rows import FLOOR, Rows, StateWeights, Storable, pair_counts, sum_rows
+from ...counts.prepared import Prepared, PreparedLinks
+from ...counts.rows import FLOOR, Rows, StateWeights, pair_counts, sum_rows
 from ...structures import Scores, Structure, TokenTransitions
+from ...utils.soundness import Array, Fact, Requirement, below, sparse
 from .contributions import attribute_names, state_contributions
-from .experts import Symbols
-from .exponents import Entry, Exponents, state_entries
-from .model import Statistics, entry_values, spelling_keys, word_kinds
-from .prepared import Prepared
-
-__all__ = ["FrequencyModel"]
+from .model import N_KINDS, CountedModel, Entry, Exponents, Statistics, entry_values, state_entries
 
 # Exponents of words, which need no spelling if they are known.
 WORDS = {"word": 1.0, "word/seldom": 1.0}
@@ -35,7 +31,7 @@ LABELS_ONLY = np.iinfo(np.int32).max
 """Stands for the row of known words that never occurred next to each other."""
 
 
-class FrequencyModel(Storable):
+class FrequencyModel(CountedModel):
     """A chain whose scores are logarithms of frequencies.
 
     Parameters
@@ -43,17 +39,15 @@ class FrequencyModel(Storable):
     statistics : Statistics
     spelling : type
         The model of unseen words, and of pairs of neighbours with an unseen word.
-    floor : float
-        Replaces the logarithm of zero; may be -inf.
     strength : float
         Strength of the prior of the spelling model, if it has one.
     mu_oov : float
         Exponent of the distribution of an unseen word ([2]_, 4.5).
     exponents : mapping from name to float
         Exponents that differ from their defaults.
+    floor : float
+        Replaces the logarithm of zero; may be -inf.
     """
-
-    segments: None = None
 
     @staticmethod
     def templates(encoder: Encoder) -> list[Template]:
@@ -66,15 +60,14 @@ class FrequencyModel(Storable):
         self,
         statistics: Statistics,
         spelling: type,
-        *,
-        floor: float = FLOOR,
-        strength: float = 1.0,
-        mu_oov: float = 1.0,
-        exponents: Mapping[str, float] | None = None,
+        strength: float,
+        mu_oov: float,
+        exponents: Mapping[str, float],
+        floor: float,
     ):
         self.statistics = stats = statistics
         self._floor = floor
-        self.spelling = spelling(stats.encoder.lexicon, stats.by_word, stats.label_prior, strength)
+        self.spelling = spelling(stats, strength)
         frequency = stats.by_word.data / np.repeat(stats.n_seen, np.diff(stats.by_word.indptr))
         words = stats.by_word.copy()
         words.data = np.log(frequency) - FLOOR
@@ -82,7 +75,7 @@ class FrequencyModel(Storable):
             [*state_entries(self.spelling, mu_oov, [], WORDS), Entry("edges", 1.0)],
             n_slots=len(self.spelling.names) + 1,
         )
-        self.exponents.update(exponents or {})
+        self.exponents.update(exponents)
         blocks, n_entries = [self.spelling.coef, words], self.spelling.coef.nnz + words.nnz
         self.state = StateWeights(blocks, self.exponents.table(), n_entries)
         # Unseen words have all labels, unless their spelling has frequencies of zero.
@@ -91,12 +84,14 @@ class FrequencyModel(Storable):
 
     def prepare(self, observations: Observations, structure: Structure) -> Prepared:
         """Look up the attributes of tokens."""
-        word, kind = word_kinds(self.statistics.n_seen, observations)
-        spelling = self.spelling.rows(observations.spelling)[observations.word]
-        rows = np.column_stack([spelling, np.where(word < 0, -1, word + self.state.starts[1])])
-        window = observations.window(structure)
-        edges = self._edge_rows(window, word >= 0, structure)[:, None]
-        return Prepared(rows.astype(np.int32), kind, PreparedLinks.of(structure, edges))
+        rows, kind = self._rows(observations)
+        window, pair = observations.window(structure), self.templates(self.statistics.encoder)[1]
+        edge = self._index.rows(window.of_links(pair))
+        # If a word is unseen, the spelling of both counts, which higher numbers code.
+        code = self._pairs.shape[0] + self.spelling.pair_codes(window, pair)
+        both_known = (rows[:, -1][np.stack(structure.links())] >= 0).all(axis=0)
+        edge = np.where(edge >= 0, edge, np.where(both_known, LABELS_ONLY, code))
+        return Prepared(rows, kind, PreparedLinks.of(structure, [edge]))
 
     def scores(self, prepared: Prepared) -> Scores:
         """Scores of prepared tokens."""
@@ -120,21 +115,14 @@ class FrequencyModel(Storable):
         coef.data[coef.indptr[floored] :] += FLOOR
         return coef
 
-    def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
-        """For each slot: the symbols of its attributes, and their ids for each row."""
-        word = self.statistics.word
-        words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
-        return [*spelling_keys(self.spelling, word), words]
-
     def contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
     ) -> Contributions:
         """The contributions that sum to the score of a labelling of one unit."""
         keys, encoder = self.attribute_keys(), self.statistics.encoder
         state = state_contributions(self.state, prepared, y, keys, encoder, self._has_zeros)
-        return Contributions.join(
-            [state, self._edge_contributions(prepared, y, classes, structure)]
-        )
+        edges = self._edge_contributions(prepared, y, classes, structure)
+        return Contributions.join([state, edges])
 
     def common_transitions(self) -> np.ndarray:
         """Transition scores that are the same for all tokens, (n_labels, n_labels)."""
@@ -146,38 +134,40 @@ class FrequencyModel(Storable):
         n_labels = self.statistics.n_labels
         return np.zeros(n_labels), np.zeros(n_labels)
 
+    def requirements(
+        self, encoder: Encoder, classes: np.ndarray, more: Sequence[int] = ()
+    ) -> Iterator[Requirement]:
+        yield from super().requirements(encoder, classes)
+        n = len(classes)
+        yield Fact("_floor", self._floor in (FLOOR, -np.inf), f"must be {FLOOR} or -inf")
+        yield Array("_has_zeros", self._has_zeros, (N_KINDS,), kind="b")
+        yield from encoder.indexed("_index", [(self.templates(encoder)[1], self._index)])
+        shape = len(self._index), n * n
+        yield from sparse("_pairs", self._pairs, shape, has_order=True)
+        yield from sparse("_label_pairs", self._label_pairs, (1, n * n), has_order=True)
+        yield from below("spelling", self.spelling.pair_requirements(n))
+
     def _fit_pairs(self, frequency: np.ndarray) -> None:
         """Logarithms of CR(y; y' | x, x') of the words seen next to each other ([2]_, eq. 13)."""
-        stats = self.statistics
+        stats, n = self.statistics, self.statistics.n_labels
         template = self.templates(stats.encoder)[1]
-        self._index, rows = pair_counts(stats.counts[template], stats.n_labels)
+        self._index, rows = pair_counts(stats.counts[template], n)
         keys, by_pair, by_word = self._index.keys, rows.csr(), Rows.of(stats.by_word)
         scores = np.log(rows.data)
         scores -= rows.repeat(np.log(rows.sums()))
-        labels = np.divmod(rows.indices, stats.n_labels)[::-1]
+        labels = np.divmod(rows.indices, n)[::-1]
         for words, label in zip(keys.T, labels, strict=True):
             scores -= np.log(entry_values(by_word, frequency, rows.repeat(words), label))
         self._pairs = _with_data(by_pair, scores)
-        everything = sum_rows(by_pair, np.zeros(len(keys), dtype=np.int64), 1)
-        self._label_pairs = _with_data(everything, np.log(_label_rate(everything, stats.n_labels)))
+        both = sum_rows(by_pair, np.zeros(len(keys), dtype=np.int64), 1)
+        joint, (current, previous) = both.data / both.data.sum(), np.divmod(both.indices, n)
+        before, after = np.bincount(previous, joint, n), np.bincount(current, joint, n)
+        rate = joint / (before[previous] * after[current])  # of the label pairs that occurred
+        self._label_pairs = _with_data(both, np.log(rate))
         self.spelling.fit_pairs(stats.encoder.lexicon, keys, by_pair)
 
-    def _edge_rows(
-        self, window: ColumnWindow, is_known: np.ndarray, structure: Structure
-    ) -> np.ndarray:
-        """The row of each pair of words; higher numbers code pairs of spellings.
-
-        The spelling counts if a word is unseen.
-        """
-        pair = self.templates(self.statistics.encoder)[1]
-        row = self._index.rows(window.of_links(pair))
-        code = self._pairs.shape[0] + self.spelling.pair_codes(window, pair)
-        previous, current = structure.links()
-        both_known = is_known[current] & is_known[previous]
-        return np.where(row >= 0, row, np.where(both_known, LABELS_ONLY, code)).astype(np.int32)
-
     def _edge_gains(self, prepared: Prepared) -> tuple[np.ndarray, sp.csr_array]:
-        """The row of each token, and log CR minus the floor for the rows in use."""
+        """Find the row of each token, and log CR minus the floor for the rows in use."""
         wanted = prepared.links.edges[:, 0]
         used, row = np.unique(wanted, return_inverse=True)
         n_pairs = self._pairs.shape[0]
@@ -196,7 +186,7 @@ class FrequencyModel(Storable):
     def _edge_contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
     ) -> Contributions:
-        """One contribution for each transition, named by its condition."""
+        """Make one contribution for each transition, named by its condition."""
         previous, current = structure.links()
         row, gains = self._edge_gains(prepared)
         rows, n_pairs = structure.rows_of_links(), self._pairs.shape[0]
@@ -220,12 +210,3 @@ class FrequencyModel(Storable):
 
 def _with_data(matrix: sp.csr_array, data: np.ndarray) -> sp.csr_array:
     return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _label_rate(counts: sp.csr_array, n_labels: int) -> np.ndarray:
-    """CR(y; y') of the label pairs that occurred."""
-    joint = counts.data / counts.data.sum()
-    current, previous = np.divmod(counts.indices, n_labels)
-    before = np.bincount(previous, joint, n_labels)
-    after = np.bincount(current, joint, n_labels)
-    return joint / (before[previous] * after[current])

@@ -7,8 +7,6 @@ import scipy.sparse as sp
 
 from ...structures import TokenTransitions
 
-__all__ = ["LinkGains"]
-
 
 class LinkGains(NamedTuple):
     """The parts of the transition scores of links, before exponents.
@@ -92,7 +90,7 @@ class LinkGains(NamedTuple):
 
 
 def _filled(matrix: sp.csr_array, is_full: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
-    """The rows of a matrix, last those that get an entry for each column; and where each row is."""
+    """Put last the rows that get an entry for each column; return also where each row is."""
     order = np.argsort(is_full, kind="stable")
     position = np.empty_like(order)
     position[order] = np.arange(len(order))

@@ -1,7 +1,7 @@
-"""Statistics of words, and estimates of P(label | attribute), of both kinds of models."""
+"""What both kinds of models have: statistics of words, estimates, and named exponents."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,23 +14,22 @@ from ...counts.rows import (
     UNSEEN,
     KeyIndex,
     Rows,
+    StateWeights,
     Storable,
     label_counts,
     place_rows,
 )
+from ...structures import Structure
+from ...utils.soundness import Array, Fact, Requirement, below, indices, sparse
 
-__all__ = [
-    "Estimate",
-    "Statistics",
-    "entry_values",
-    "smooth",
-    "spelling_keys",
-    "word_kinds",
-    "word_kinds_of",
-]
+Symbols = Sequence[tuple[str, int]]
+"""Columns, and offsets from the token."""
 
 # Words seen at most this often have their own exponents.
 SELDOM_SEEN = 10
+
+
+N_KINDS = 3
 
 
 class Statistics(Storable):
@@ -53,31 +52,84 @@ class Statistics(Storable):
         self.counts = counts
         self.n_labels = n_labels
         self.word = encoder.names[0]
-        by_word = self.words_at(0)
+        index, by_label = label_counts(counts[Template(((self.word, 0),))], n_labels)
+        by_word = place_rows(by_label, index, len(encoder.lexicon))
         self.by_word, self.n_seen = by_word.csr(), by_word.sums()
         total = np.bincount(by_word.indices, by_word.data, n_labels)
         self.label_prior = (total + 0.1) / (total.sum() + 0.1 * n_labels)
 
-    def words_at(self, offset: int) -> Rows:
-        """How often each label occurs with each word at an offset, (n_words, n_labels)."""
-        index, counts = label_counts(self.counts[Template(((self.word, offset),))], self.n_labels)
-        return place_rows(counts, index, len(self.encoder.lexicon))
+    def requirements(self, encoder: Encoder, n_labels: int) -> Iterator[Requirement]:
+        """Yield the requirements; the encoder is the one of the estimator."""
+        yield Fact("encoder", self.encoder is encoder, "must be the encoder of the estimator")
+        yield Fact("word", self.word == encoder.names[0], "must be the column of words")
+        yield Fact("n_labels", self.n_labels == n_labels, f"must be {n_labels}")
+        n_words = len(encoder.lexicon)
+        yield from sparse("by_word", self.by_word, (n_words, n_labels), least=0.0)
+        yield Array("n_seen", self.n_seen, (n_words,), 0.0)
+        yield Array("label_prior", self.label_prior, (n_labels,), 0.0, 1.0)
+        yield Fact("counts", isinstance(self.counts, Counts), "must be Counts")
+        yield from below("counts", self.counts.requirements(encoder, n_labels))
 
 
-def spelling_keys(spelling, word: str) -> list[tuple[tuple[tuple[str, int], ...], np.ndarray]]:
-    """For each spelling slot: the symbols of its attributes, and their ids for each row."""
-    return [
-        (tuple((f"{word}:{feature}", 0) for feature in features), ids)
-        for features, ids in spelling.attribute_keys()
-    ]
+class CountedModel(Storable):
+    """Base of both kinds of models: state scores are sums of rows of weights, times exponents.
 
+    Attributes
+    ----------
+    statistics : Statistics
+    spelling : object
+        The fitted model of unseen words.
+    exponents : Exponents
+    state : StateWeights
+        The first two blocks are for the spelling and for the words.
+    segments : SegmentRates or None
+    """
 
-def word_kinds(n_seen: np.ndarray, observations: Observations) -> tuple[np.ndarray, np.ndarray]:
-    """Word ids of the tokens, -1 for unseen words, and the kind of each word."""
-    ids = np.where(observations.ids < 0, len(n_seen), observations.ids)
-    times = np.append(n_seen, 0.0)[ids]
-    known = np.where(times > 0, ids, -1).astype(np.int32)
-    return known[observations.word], word_kinds_of(times)[observations.word]
+    statistics: Statistics
+    spelling: Any
+    exponents: "Exponents"
+    state: StateWeights
+    segments: Any = None
+
+    def structure(self, structure: Structure, types: np.ndarray | None) -> Structure:
+        """The structure of the scores, given links and the ids of their types."""
+        return structure
+
+    def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
+        """For each slot: the symbols of its attributes, and their ids for each row."""
+        word, ids = self.statistics.word, np.arange(len(self.statistics.n_seen))[:, None]
+        of_spelling = [
+            (tuple((f"{word}:{feature}", 0) for feature in features), ids)
+            for features, ids in self.spelling.attribute_keys()
+        ]
+        return [*of_spelling, (((word, 0),), ids)]
+
+    def requirements(
+        self, encoder: Encoder, classes: np.ndarray, more: Sequence[int] = ()
+    ) -> Iterator[Requirement]:
+        """Yield the requirements of a model with these labels, whose symbols an encoder knows.
+
+        ``more`` is the number of rows of each block of state weights after the words.
+        """
+        spelling, n = self.spelling, len(classes)
+        yield from below("statistics", self.statistics.requirements(encoder, n))
+        yield from below("spelling", spelling.requirements(encoder.lexicon, n))
+        sizes = [spelling.coef.shape[0], len(encoder.lexicon), *more]
+        shape = N_KINDS, len(spelling.names) + len(sizes) - 1
+        yield from below("exponents", self.exponents.requirements(shape))
+        yield Fact("state.state", isinstance(self.state, StateWeights), "must be StateWeights")
+        yield from below("state", self.state.requirements(sizes, shape, n))
+
+    def _rows(self, observations: Observations) -> tuple[np.ndarray, np.ndarray]:
+        """Look up spelling and words, with space for all other slots; and the kinds of words."""
+        n_seen, n_spelling = self.statistics.n_seen, len(self.spelling.names)
+        ids = np.where(observations.ids < 0, len(n_seen), observations.ids)
+        times = np.append(n_seen, 0.0)[ids]
+        known = np.where(times > 0, ids + self.state.starts[1], -1)
+        rows = np.empty((len(observations.word), self.state.exponents.shape[1]), dtype=np.int32)
+        rows[:, :n_spelling] = self.spelling.rows(observations.spelling)[observations.word]
+        rows[:, n_spelling] = known[observations.word]
+        return rows, word_kinds_of(times)[observations.word]
 
 
 def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:
@@ -136,3 +188,116 @@ def entry_values(
             "and of label pairs contradict each other"
         )
     return values[places]
+
+
+class Entry(NamedTuple):
+    """One exponent.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+        The default.
+    cells : sequence of (kind, slot)
+        The cells of the table of exponents that it fills.
+    factors : sequence of float
+        The factor of the exponent in each cell.
+    """
+
+    name: str
+    value: float
+    cells: Sequence[tuple[int, int]] = ()
+    factors: Sequence[float] = ()
+
+
+class Exponents:
+    """Named exponents, and the table of (kind of word, slot) that they fill.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    n_slots : int
+
+    Attributes
+    ----------
+    names : list of str
+    values : ndarray of shape (n_exponents,)
+    """
+
+    def __init__(self, entries: Sequence[Entry], n_slots: int):
+        self.names = [entry.name for entry in entries]
+        self.values = np.array([entry.value for entry in entries])
+        # The exponent of each cell, times its factor; the factor of empty cells is 0.
+        self._which = np.zeros((N_KINDS, n_slots), dtype=np.int64)
+        self._factors = np.zeros((N_KINDS, n_slots))
+        for i, entry in enumerate(entries):
+            for cell, factor in zip(entry.cells, entry.factors, strict=True):
+                self._which[cell], self._factors[cell] = i, factor
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.values[self.names.index(name)])
+
+    def table(self) -> np.ndarray:
+        """Exponents of shape (n_kinds, n_slots)."""
+        return self._factors * self.values[self._which]
+
+    def pullback(self, weight: np.ndarray) -> np.ndarray:
+        """Gradient in the values, given the gradient ``weight`` in the table."""
+        return np.bincount(self._which.ravel(), (weight * self._factors).ravel(), len(self.names))
+
+    def update(self, values: Mapping[str, float]) -> None:
+        """Set some of the exponents.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or a value is not a finite number.
+        """
+        for name, value in values.items():
+            if name not in self.names:
+                raise ValueError(f"exponents: there is no {name!r}; known are {self.names}")
+            if not np.isfinite(value):
+                raise ValueError(f"exponents: {name!r} must be a finite number, got {value!r}")
+            self.values[self.names.index(name)] = value
+
+    def asdict(self) -> dict[str, float]:
+        """Exponents by name."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+    def requirements(self, shape: tuple[int, int]) -> Iterator[Requirement]:
+        """Yield the requirements of a table of this shape."""
+        n = len(self.names)
+        yield Array("values", self.values, (n,))
+        yield indices("_which", self._which, shape, n)
+        yield Array("_factors", self._factors, shape)
+
+
+def state_entries(spelling, mu_oov: float, experts, defaults: Mapping[str, float]) -> list[Entry]:
+    """Entries of the slots, in the order: spelling, word, context experts.
+
+    Parameters
+    ----------
+    spelling : ProductSpelling or SignatureSpelling
+    mu_oov : float
+        Multiplies the exponents of the spelling slots of unseen words.
+    experts : sequence of ContextExpert
+    defaults : mapping from name to float
+        Default exponents; if the spelling of unseen words has none, it is the exponent of the
+        spelling model times the exponent "word", and all others are 0.
+    """
+    word_slot, entries = len(spelling.names), []
+    for slot, (name, value) in enumerate(zip(spelling.names, spelling.exponents, strict=True)):
+        exponent = defaults.get(f"{name}/unseen", defaults["word"] * float(value))
+        entries.append(Entry(f"{name}/unseen", exponent, [(UNSEEN, slot)], [mu_oov]))
+
+    def add(name, cells, factors=(1.0,)):
+        entries.append(Entry(name, defaults.get(name, 0.0), cells, factors))
+
+    for suffix, kind in (("", FREQUENT), ("/seldom", SELDOM), ("/unseen", UNSEEN)):
+        if kind != UNSEEN:
+            add("word" + suffix, [(kind, word_slot)])
+            of_spelling = [(kind, slot) for slot in range(word_slot)]
+            add("spelling" + suffix, of_spelling, spelling.exponents)
+        for slot, expert in enumerate(experts, word_slot + 1):
+            add(expert.name + suffix, [(kind, slot)])
+    return entries

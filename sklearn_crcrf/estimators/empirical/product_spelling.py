@@ -1,6 +1,6 @@
 """Unknown words as a product of experts on their spelling."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,9 +11,8 @@ from ...counts import ColumnWindow, Template
 from ...counts.counts import aggregate
 from ...counts.lexicon import Lexicon
 from ...counts.rows import Rows, Storable, association, label_counts, stack_rows
-from .model import entry_values, smooth
-
-__all__ = ["ProductSpelling"]
+from ...utils.soundness import Array, Fact, Requirement, indices, sparse
+from .model import Statistics, entry_values, smooth
 
 # Words seen at most this often stand in for unknown words.
 RARE = 15
@@ -56,12 +55,8 @@ class ProductSpelling(Storable):
 
     Parameters
     ----------
-    lexicon : Lexicon
-        A lexicon with the spelling features of this class.
-    counts : CSR of shape (n_words, n_labels)
-        How often each word of the lexicon has each label.
-    label_prior : ndarray of shape (n_labels,)
-        Label probabilities of all words.
+    statistics : Statistics
+        Of words with the spelling features of this class.
     strength : float
         Each prior counts as much as this number of observations.
 
@@ -78,15 +73,15 @@ class ProductSpelling(Storable):
     symbols: dict[str, Sequence[str]] = {}
     has_zeros = False
 
-    def __init__(self, lexicon: Lexicon, counts: sp.csr_array, label_prior, strength: float):
-        by_word = Rows.of(counts)
-        seen = by_word.sums()
+    def __init__(self, statistics: Statistics, strength: float):
+        by_word, seen = Rows.of(statistics.by_word), statistics.n_seen
+        label_prior = statistics.label_prior
         used = by_word.repeat((seen > 0) & (seen <= RARE))
         word = by_word.repeat(np.arange(len(seen)))[used]
         labels, weights = by_word.indices[used], by_word.data[used]
         base = np.bincount(labels, weights, len(label_prior)) + label_prior
         base /= base.sum()
-        spelled, n = lexicon.spelling[word], len(EXPERTS)
+        spelled, n = statistics.encoder.lexicon.spelling[word], len(EXPERTS)
         number = np.repeat(np.arange(n, dtype=np.int32), len(word))
         columns = [number, spelled.T.ravel(), np.tile(labels, n)]
         table = aggregate(columns, np.tile(weights, n), len(number))
@@ -160,3 +155,26 @@ class ProductSpelling(Storable):
         :class:`~sklearn_crcrf.estimators.empirical.signature_spelling.JointSpelling`.
         """
         return self._no_pairs[codes]
+
+    def requirements(self, lexicon: Lexicon, n_labels: int) -> Iterator[Requirement]:
+        """Yield the requirements of estimates for single words."""
+        has_same = [*lexicon.features] == self.names[1:]
+        yield Fact("names", has_same, "must be the features of the lexicon")
+        sizes = [len(lexicon.vocabulary(feature)) for feature in lexicon.features]
+        yield Array("exponents", self.exponents, (len(sizes) + 1,))
+        yield indices("_places", self._places, (len(sizes) + 1,), sum(sizes) + 1)
+        given = np.diff(self._places)
+        fits = self._places[0] == 0 and bool((given >= 0).all() and (given <= sizes).all())
+        yield Fact("_places", fits, f"must rise by no more than {sizes}")
+        rows = self._rows
+        yield indices("_rows", rows, (int(self._places[-1]) + 1,), 2**31, -1)
+        known = np.flatnonzero(rows >= 0)
+        in_order = np.array_equal(rows[known], np.arange(1, len(known) + 1)) and rows[-1] == -1
+        yield Fact("_rows", in_order, "must rise by 1 where they are not -1")
+        starts = 1 + np.searchsorted(known, self._places)
+        yield Fact("_starts", np.array_equal(self._starts, starts), f"must be {starts}")
+        yield from sparse("coef", self.coef, (int(starts[-1]), n_labels))
+
+    def pair_requirements(self, n_labels: int) -> Iterator[Requirement]:
+        """Yield the requirements of estimates for pairs of labels."""
+        yield from sparse("_no_pairs", self._no_pairs, (1, n_labels**2))

@@ -1,14 +1,13 @@
 """Co-occurrence rates of three or four labels in a row, given the labels in the middle."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 
 import numpy as np
 
 from ...counts import BOUNDARY, Table, Template
 from ...structures import RunTable
-
-__all__ = ["RUNS", "SHARE", "STRENGTH", "RunRates"]
+from ...utils.soundness import Array, Fact, Requirement, indices
 
 RUNS = [Template((), (-2, -1, 0)), Template((), (-3, -2, -1, 0))]
 """The templates that are counted for chains of second and of third order."""
@@ -91,8 +90,17 @@ class RunRates:
         twin.exponent = SHARE * exponent
         return twin
 
+    def requirements(self, n_labels: int, n: int) -> Iterator[Requirement]:
+        """Yield the requirements of the rates of n labels in a row."""
+        yield Fact("_n_labels", self._n_labels == n_labels, f"must be {n_labels}")
+        for keys, values, length in (("_contexts", "_unseen", n - 1), ("_keys", "_scores", n)):
+            shape = (len(getattr(self, keys)),)
+            yield indices(keys, getattr(self, keys), shape, n_labels**length)
+            yield Array(values, getattr(self, values), shape)
+        yield Fact("exponent", bool(np.isfinite(self.exponent)), "must be finite")
+
 
 def _totals(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """For each code the sum of the weights of all equal codes."""
+    """Sum for each code the weights of all equal codes."""
     _, which = np.unique(codes, return_inverse=True)
     return np.bincount(which, weights)[which]

@@ -1,6 +1,6 @@
 """Counted segments: how often runs of tokens are whole segments of each type."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,24 +10,14 @@ from ...base.contributions import Contributions
 from ...counts import BOUNDARY, ColumnWindow, Counts, Table, Template
 from ...counts.counts import aggregate
 from ...counts.observations import Encoder
-from ...counts.rows import KeyIndex, Rows, Storable, label_counts, rows_at
+from ...counts.rows import KeyIndex, Rows, Storable, label_counts, rows_at, starts
 from ...data.ragged import SequenceArray, locate
 from ...labels.encoding import encode_labels
 from ...labels.segments.roles import Roles, roles_of
 from ...labels.segments.schemes import read_labels, scheme_of
 from ...structures import Scores, SegmentLayout, SemiMarkovChain, Spans
+from ...utils.soundness import Array, Fact, Requirement, sparse
 from .contributions import attribute_names
-
-__all__ = [
-    "EVIDENCE",
-    "MAX_LENGTH",
-    "SegmentRates",
-    "check_segmentations",
-    "segment_roles",
-    "segment_templates",
-    "segmented",
-    "with_segments",
-]
 
 # The longest run of tokens that is counted.
 MAX_LENGTH = 4
@@ -230,6 +220,18 @@ class SegmentRates(Storable):
             )
         return Contributions.join(entries)
 
+    def requirements(self, encoder: Encoder, classes: np.ndarray) -> Iterator[Requirement]:
+        """Yield the requirements of what was counted of the segments of these labels."""
+        templates, indexes = zip(*self._slots, strict=True)
+        expected = segment_templates(encoder.names[0])
+        yield Fact("_slots", [*templates] == expected, "must be of the templates of segments")
+        yield from encoder.indexed("_slots", self._slots)
+        sizes = [len(index) for index in indexes]
+        yield from starts("_starts", self._starts, sizes)
+        yield Array("seen", self.seen, (sum(sizes),), most=0.0)
+        shape = sum(sizes), len(segment_roles(classes).types)
+        yield from sparse("spelled", self.spelled, shape, least=0.0)
+
 
 def with_segments(
     structure: SemiMarkovChain, scores: Scores, exponents: np.ndarray, gains: np.ndarray
@@ -241,7 +243,7 @@ def with_segments(
 
 
 def _probabilities(structure: SemiMarkovChain, scores: Scores) -> np.ndarray:
-    """The probability of each span and type to be a segment, (n_spans, n_types)."""
+    """Compute the probability of each span and type to be a segment, (n_spans, n_types)."""
     layout = structure.layout
     without = scores._replace(own=SegmentLayout.join(*layout.split(np.empty(0))))
     _, gradient = structure.log_partition_and_gradient(without, np.ones(structure.n_units))
@@ -249,7 +251,7 @@ def _probabilities(structure: SemiMarkovChain, scores: Scores) -> np.ndarray:
 
 
 def _segment_counts(table: Table, template: Template, roles: Roles) -> tuple[KeyIndex, Rows]:
-    """The different symbols of runs, and how often each is a segment of each type, or of none.
+    """Count how often runs with the same symbols are a segment of each type, or of none.
 
     Returns
     -------
@@ -273,7 +275,7 @@ def _segment_counts(table: Table, template: Template, roles: Roles) -> tuple[Key
 
 
 def _spelling(roles: Roles, length: int) -> Iterable[np.ndarray]:
-    """The labels of segments of some length by place, each of shape (n_types,)."""
+    """Spell segments of some length: the labels by place, each of shape (n_types,)."""
     if length == 1:
         return [roles.single]
     return [roles.first, *[roles.inside] * (length - 2), roles.last]

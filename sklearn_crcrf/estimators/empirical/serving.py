@@ -1,27 +1,105 @@
 """Taggers of models that are trained by counting."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
 
-from ...counts import BOUNDARY, Template
+from ...base.batches import Batch
+from ...counts import BOUNDARY
 from ...counts.lexicon import UNKNOWN
-from ...counts.rows import KeyIndex
 from ...counts.tabulator import MOST_KEYS
 from ...data.csr import csr_arrays
+from ...data.graphs import GraphArray
+from ...data.ragged import SequenceArray
 from ...serving import Tagger
 from ...serving.content import Content, pack_rows, string_arrays
 from ...serving.counted import FEATURES
+from ...structures import Scores, TokenTransitions
 from ...utils.spelling import SIMPLE
 from .model import word_kinds_of
 from .product_spelling import ProductSpelling
 from .smoothed import SmoothedModel
 
-__all__ = ["counted_tagger_of", "tagger_of_words"]
-
 # Number of words whose sums over the first slots are kept.
 N_COMMON = 2000
+# Chains of higher order: of more sequences than this, the general way, which takes all at once
+# through each kernel, is faster. Both find the same labels.
+FEW = 16
+
+
+class PreparedWords(NamedTuple):
+    """Sequences of words as they are, and the tagger whose kernel computes their scores.
+
+    Parameters
+    ----------
+    tagger : Tagger
+    sequences : list of list of str
+    """
+
+    tagger: Tagger
+    sequences: list[list[str]]
+
+    @classmethod
+    def of(cls, estimator: Any, X: SequenceArray) -> "PreparedWords | None":
+        """The words of X; None if X has others than strings, or the model has no tagger.
+
+        Parameters
+        ----------
+        estimator : EmpiricalCRF
+            Fitted, and a copy: another thread may go on training the original.
+        X : SequenceArray
+        """
+        if X.kind != "words" or isinstance(X, GraphArray):
+            return None
+        words, tagger = X.data.tolist(), _tagger_of_words(estimator)
+        if tagger is None or not {*map(type, words)} <= {str}:
+            return None  # the general way says what is wrong
+        return cls(tagger, [words[start:stop] for start, stop in pairwise(X.offsets.tolist())])
+
+    def scores(self, batch: Batch) -> Scores:
+        """The scores of a batch, to the last bit as in the general way."""
+        own = self.sequences[batch.first : batch.first + batch.structure.n_units]
+        state, transition, begin, end, edges = self.tagger.scores_of_many(own)
+        return Scores(state, transition, begin, end, TokenTransitions(*edges))
+
+
+def labels_of_words(estimator: Any, X: Any) -> Any:
+    """The labels of sequences of words; None if the kernel of taggers does not apply.
+
+    Parameters
+    ----------
+    estimator : EmpiricalCRF
+        Fitted, and a copy: another thread may go on training the original.
+    X : as in :meth:`EmpiricalCRF.fit`
+
+    Returns
+    -------
+    labels in the layout of X, or None
+    """
+    are_few = hasattr(X, "__len__") and not sp.issparse(X) and len(X) <= FEW
+    if (estimator._run_rates and not are_few) or _tagger_of_words(estimator) is None:
+        return None
+    sequences = estimator._check_X(X)
+    words = PreparedWords.of(estimator, sequences.X)
+    if words is None:
+        return None
+    tagger, units = words
+    n_threads = effective_n_jobs(estimator.n_jobs)
+    size = max(-(-len(units) // n_threads), 1)
+    try:
+        if size >= len(units):
+            ids = tagger.label_ids(units)
+        else:
+            shares = [units[start : start + size] for start in range(0, len(units), size)]
+            parallel = Parallel(n_jobs=n_threads, prefer="threads")
+            ids = np.concatenate(parallel(delayed(tagger.label_ids)(share) for share in shares))
+    except ValueError:
+        return None  # the general way says what is wrong
+    return sequences.mirror(estimator.classes_[ids])
 
 
 def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None) -> Tagger:
@@ -43,26 +121,28 @@ def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None)
     model, encoder = estimator.model_, estimator.encoder_
     _check_kind(estimator)
     places = _Places(model, encoder.names)
-    shared = dict(zip(("begin", "end"), model.boundaries(), strict=True))
-    of_edges = float(model._link_exponents()[1])
+    if columns is None and encoder.names != ("token",):
+        columns = {"input": list(estimator.tabulator_.columns or encoder.names), "steps": []}
     settings = {
         "kind": "counted",
         "labels": estimator.classes_.tolist(),
         "decoding": "viterbi",
         "first_word_row": int(model.state.starts[1]),
         "reach": places.reach,
-        "edge_exponent": of_edges,
+        "edge_exponent": float(model._link_exponents()[1]),
+        "columns": list(encoder.names),
+        **(columns or {}),
+        "n_edge_slots": len(model._edges),
     }
-    settings["columns"] = list(encoder.names)
-    if columns is None and encoder.names != ("token",):
-        columns = {"input": list(estimator.tabulator_.columns or encoder.names), "steps": []}
-    settings |= columns or {}
-    settings["n_edge_slots"] = len(model._edges)
+    begin, end = model.boundaries()
+    indptr, label, data = csr_arrays(model.state.coef)
+    dtype = np.uint8 if model.statistics.n_labels <= 2**8 else np.uint16
     arrays = {
-        **_state_weights(model),
+        **pack_rows("state", indptr, label.astype(dtype), data),
         **_edge_weights(model),
         "transition": model.common_transitions(),
-        **shared,
+        "begin": begin,
+        "end": end,
         "exponents": model.state.exponents,
         **_words(model, encoder, places),
         **places.arrays(),
@@ -77,21 +157,17 @@ def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None)
     return Tagger(Content(settings, copied))
 
 
-def tagger_of_words(estimator: Any) -> Tagger | None:
-    """The tagger that predicts token strings in place of the general way; None if there is none.
-
-    To make it takes about as long as to estimate, so a model that predicts once does without.
-    """
-    model, encoder = estimator.model_, estimator.encoder_
-    if not isinstance(model, SmoothedModel) or encoder.names != ("token",):
+def _tagger_of_words(estimator: Any) -> Tagger | None:
+    """Make the tagger that predicts token strings, once; None if there is none."""
+    model = estimator.model_
+    if not isinstance(model, SmoothedModel) or estimator.encoder_.names != ("token",):
         return None
-    if model.word_tagger is None and model.has_predicted and model.may_have_tagger:
+    if model.word_tagger is None:
         try:
             model.word_tagger = counted_tagger_of(estimator)
         except ValueError:
-            model.may_have_tagger = False
-    model.has_predicted = True
-    return model.word_tagger
+            model.word_tagger = False
+    return model.word_tagger or None
 
 
 def _check_kind(estimator: Any) -> None:
@@ -104,19 +180,12 @@ def _check_kind(estimator: Any) -> None:
         f"at most {MOST_KEYS} keys": not tabulator.has_bag,
         "sequences": encoder.links == "next" and encoder.edge_types is None,
     }
-    missing = [name for name, holds in reasons.items() if not holds]
-    if missing:
+    if missing := [name for name, holds in reasons.items() if not holds]:
         raise ValueError(f"tagger() needs {' and '.join(missing)}")
 
 
-def _state_weights(model: SmoothedModel) -> dict[str, np.ndarray]:
-    indptr, columns, data = csr_arrays(model.state.coef)
-    dtype = np.uint8 if model.statistics.n_labels <= 2**8 else np.uint16
-    return pack_rows("state", indptr, columns.astype(dtype), data)
-
-
 def _edge_weights(model: SmoothedModel) -> dict[str, np.ndarray]:
-    """The weights of edges; the current label is in the upper half of a column."""
+    """Pack the weights of edges; the current label is in the upper half of a column."""
     coef = model.edge_coef.copy()
     coef.sort_indices()
     indptr, columns, data = csr_arrays(coef)
@@ -127,9 +196,9 @@ def _edge_weights(model: SmoothedModel) -> dict[str, np.ndarray]:
 
 
 def _words(model: SmoothedModel, encoder, places: "_Places") -> dict[str, np.ndarray]:
-    """The words, and their spelling."""
+    """Pack the words, and their spelling."""
     lexicon, n_seen = encoder.lexicon, model.statistics.n_seen
-    symbols = [lexicon.symbols(feature) for feature in FEATURES]
+    symbols = [lexicon.vocabulary(feature).symbols for feature in FEATURES]
     arrays = string_arrays("words", lexicon.words.symbols)
     symbol_rows = []
     for j, (feature, known) in enumerate(zip(FEATURES, symbols, strict=True)):
@@ -176,28 +245,21 @@ class _Places:
         used = {column for _, template, *_ in found for column, _ in template.symbols}
         self.features = sorted(map(self._feature, used - {*names}))
         self.n_columns = len(names) + len(self.features)
-        self._singles: list[tuple] = []
         self._found: list[tuple] = []
         self.reach = 0
         for slot, template, index, start in found:
-            self._add(slot, template, index, int(start))
-
-    def _add(self, slot: int, template: Template, index: KeyIndex, start: int) -> None:
-        places = [(self._column(column), offset) for column, offset in template.symbols]
-        self.reach = max(self.reach, *(abs(offset) for _, offset in places))
-        if len(places) == 1:
-            self._singles.append((slot, *places[0], index, start))
-        elif len(places) <= 3:
-            self._found.append((slot, places, index.keys, start))
-        else:
-            raise ValueError("tagger() needs experts of at most three symbols")
+            places = [(self._column(column), offset) for column, offset in template.symbols]
+            if len(places) > 3:
+                raise ValueError("tagger() needs experts of at most three symbols")
+            self.reach = max(self.reach, *(abs(offset) for _, offset in places))
+            self._found.append((slot, places, index.keys, int(start)))
 
     def _feature(self, column: str) -> int:
-        """The number of a spelling feature."""
+        """Number a spelling feature."""
         return FEATURES.index(column.removeprefix(f"{self._names[0]}:"))
 
     def _column(self, name: str) -> int:
-        """The number of a column: 0 of words, then of the spelling features in use, then others."""
+        """Number a column: 0 for words, then the spelling features in use, then others."""
         if name == self._names[0]:
             return 0
         if name in self._names:
@@ -206,34 +268,38 @@ class _Places:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays of all look-ups."""
-        singles, tables = [], []
-        for k, (slot, column, offset, index, start) in enumerate(self._singles):
-            singles.append((k, column, offset + self.reach, slot))
-            tables.append(_single_rows(index, start))
+        singles: list[tuple] = []
+        tables = [np.empty(0, dtype=np.int32)]
+        for slot, places, keys, start in self._found:
+            if len(places) == 1:
+                (column, offset), ids = places[0], keys[:, 0] - BOUNDARY
+                singles.append((len(singles), column, offset + self.reach, slot))
+                rows = np.full(int(ids.max(initial=0)) + 1, -1, dtype=np.int32)
+                rows[ids] = start + np.arange(len(ids))  # -1 of other ids
+                tables.append(rows)
         groups, pairs, arrays = self._groups()
         return arrays | {
             "single_slots": np.array(singles, dtype=np.int32).reshape(-1, 4),
-            "single_starts": np.cumsum([0, *map(len, tables)]),
-            "single_rows": np.concatenate([*tables, np.empty(0, dtype=np.int32)]),
+            "single_starts": np.cumsum([*map(len, tables)]),
+            "single_rows": np.concatenate(tables),
             "groups": np.array(groups, dtype=np.int32).reshape(-1, 4),
             "pair_slots": np.array(pairs, dtype=np.int32).reshape(-1, 5),
         }
 
     def _groups(self) -> tuple[list[tuple], list[tuple], dict[str, np.ndarray]]:
-        """The groups of pairs with one distance, their slots, and their tables.
+        """Group pairs with one distance; return the groups, their slots, and their tables.
 
         Three symbols are a pair of the number of a pair, and the third symbol.
         """
         members: dict[tuple, list[tuple]] = {}
         triples: dict[tuple, list[tuple]] = {}
         for slot, places, keys, start in self._found:
-            (first, offset), (second, other) = places[:2]
-            key = first, second, other - offset
-            if len(places) == 2:
-                members.setdefault(key, []).append((slot, offset, keys, start))
-            else:
-                members.setdefault(key, []).append((None, offset, keys[:, :2], 0))
-                triples.setdefault(key, []).append((slot, offset, places[2], keys, start))
+            if len(places) > 1:
+                (first, offset), (second, other), *third = places
+                key = first, second, other - offset
+                pair = (None, offset, keys[:, :2], 0) if third else (slot, offset, keys, start)
+                members.setdefault(key, []).append(pair)
+                triples.setdefault(key, []).extend((slot, offset, *t, keys, start) for t in third)
         groups: list[tuple] = []
         slots: list[tuple] = []
         arrays: dict[str, np.ndarray] = {}
@@ -250,34 +316,26 @@ class _Places:
 
         later = []
         for key, found in members.items():
-            derived = n_columns if key in triples else -1
-            n_columns += key in triples
+            derived = n_columns if triples[key] else -1
+            n_columns += bool(triples[key])
             every = add(key, found, derived)
-            later += [(derived, every, *triple) for triple in triples.get(key, ())]
-        for derived, every, slot, offset, (third, place), keys, start in later:
-            pair = np.searchsorted(every, _packed(keys[:, :2]))
-            of_three = np.column_stack([pair, keys[:, 2]]).astype(np.int32)
+            later += [(derived, every, *triple) for triple in triples[key]]
+        for derived, every, slot, offset, third, place, keys, start in later:
+            of_two = np.searchsorted(every, _packed(keys[:, :2]))
+            of_three = np.column_stack([of_two, keys[:, 2]]).astype(np.int32)
             add((derived, third, place - offset), [(slot, offset, of_three, start)], -1)
         return groups, slots, arrays
 
 
-def _single_rows(index: KeyIndex, start: int) -> np.ndarray:
-    """The row of each id, from the outside of a sequence on; -1 for none."""
-    ids = index.keys[:, 0]
-    rows = np.full(int(ids.max(initial=BOUNDARY)) - BOUNDARY + 1, -1, dtype=np.int32)
-    rows[ids - BOUNDARY] = start + np.arange(len(ids))
-    return rows
-
-
 def _packed(keys: np.ndarray) -> np.ndarray:
-    """Pairs of ids as one number each, in the same order."""
+    """Pack pairs of ids into one number each, in the same order."""
     return (keys[:, 0].astype(np.int64) - BOUNDARY) << 32 | (keys[:, 1] - BOUNDARY)
 
 
 def _joined_pairs(
     all_keys: list[np.ndarray], members: list[np.ndarray]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """One table of several lists of pairs in rising order, and which pairs each member has."""
+    """Join several lists of pairs in rising order, and mark which pairs each member has."""
     packed = [*map(_packed, all_keys)]
     every = packed[0]
     if len(packed) > 1:

@@ -10,7 +10,7 @@ References
 .. [2] Zhu et al., "Closed Form Maximum Likelihood Estimator of CRFs", 2013.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import numpy as np
@@ -23,12 +23,12 @@ from ...counts.lexicon import Lexicon
 from ...counts.rows import FLOOR, Storable, sum_rows
 from ...feature_extraction.spelling import SIMPLE_FEATURES, spelling_table
 from ...utils.linear_algebra import in_one_thread
-
-__all__ = ["JointSpelling", "MaxEntSpelling", "MeanSpelling"]
+from ...utils.soundness import Array, Fact, Requirement, indices, sparse
+from .model import Statistics
 
 
 def _signatures() -> tuple[list[str], np.ndarray]:
-    """The symbols of all signatures, and which of the features hold (n_signatures, 11)."""
+    """List the symbols of all signatures, and which features hold (n_signatures, 11)."""
     endings = ["x"] + [f.removeprefix("simple:-") for f in SIMPLE_FEATURES[2:]]
     words = ["".join(parts) for parts in product(["x", "X"], ["", "-"], endings)]
     table = spelling_table(words, ["simple", *SIMPLE_FEATURES])
@@ -47,12 +47,8 @@ class SignatureSpelling(Storable):
 
     Parameters
     ----------
-    lexicon : Lexicon
-        A lexicon with the spelling features of this class.
-    counts : CSR of shape (n_words, n_labels)
-        How often each word of the lexicon has each label.
-    label_prior : ndarray of shape (n_labels,)
-        Label probabilities of all words.
+    statistics : Statistics
+        Of words with the spelling features of this class.
     strength : float
         Each prior counts as much as this number of observations; 0 for plain frequencies.
 
@@ -76,11 +72,12 @@ class SignatureSpelling(Storable):
     _fit: Callable[[np.ndarray], np.ndarray]
     _fit_pairs: Callable[[sp.csr_array], None]
     _joint: Callable[[np.ndarray, np.ndarray], sp.csr_array]
+    pair_requirements: Callable[[int], Iterator[Requirement]]
 
-    def __init__(self, lexicon: Lexicon, counts: sp.csr_array, label_prior, strength: float):
-        self.label_prior = label_prior
-        self.strength = strength
-        by_signature = sum_rows(counts, lexicon.spelling[:, 0], N_SIGNATURES)
+    def __init__(self, statistics: Statistics, strength: float):
+        self.label_prior, self.strength = statistics.label_prior, strength
+        spelling = statistics.encoder.lexicon.spelling[:, 0]
+        by_signature = sum_rows(statistics.by_word, spelling, N_SIGNATURES)
         self.probability = self._fit(by_signature.toarray())
         self.coef = sp.csr_array(self.probability)
         self.coef.data = np.log(self.coef.data) - FLOOR
@@ -133,6 +130,16 @@ class SignatureSpelling(Storable):
         rates.data /= self.probability[before[pair], i] * self.probability[after[pair], j]
         return rates
 
+    def requirements(self, lexicon: Lexicon, n_labels: int) -> Iterator[Requirement]:
+        """Yield the requirements of estimates for single words."""
+        has_same = lexicon.features == self.features
+        yield Fact("features", has_same, "must be the features of the lexicon")
+        known = len(lexicon.vocabulary(self.features[0]))
+        yield Fact("features", known == N_SIGNATURES, f"must have {N_SIGNATURES} symbols")
+        yield from sparse("coef", self.coef, (N_SIGNATURES, n_labels))
+        yield Array("label_prior", self.label_prior, (n_labels,), 0.0, 1.0)
+        yield Array("probability", self.probability, (N_SIGNATURES, n_labels), 0.0, 1.0 + 1e-6)
+
 
 class JointSpelling(SignatureSpelling):
     """P(y | f) as the frequency of y among the words with this signature ([1]_, III-D)."""
@@ -149,6 +156,10 @@ class JointSpelling(SignatureSpelling):
 
     def _joint(self, before: np.ndarray, after: np.ndarray) -> sp.csr_array:
         return self._pairs[before * N_SIGNATURES + after]
+
+    def pair_requirements(self, n_labels: int) -> Iterator[Requirement]:
+        shape = N_SIGNATURES**2, n_labels**2
+        yield from sparse("_pairs", self._pairs, shape, 0.0, has_order=True)
 
 
 class MeanSpelling(SignatureSpelling):
@@ -174,6 +185,9 @@ class MeanSpelling(SignatureSpelling):
         weight = holds.reshape(-1, HOLDS.shape[1] ** 2) * (np.diff(self._pairs.indptr) > 0)
         weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1.0)
         return sp.csr_array(weight) @ self._pairs
+
+    def pair_requirements(self, n_labels: int) -> Iterator[Requirement]:
+        yield from sparse("_pairs", self._pairs, (HOLDS.shape[1] ** 2, n_labels**2), 0.0)
 
 
 class MaxEntSpelling(SignatureSpelling):
@@ -210,6 +224,13 @@ class MaxEntSpelling(SignatureSpelling):
             shape=(len(before), self.probability.shape[1] ** 2),
         )
 
+    def pair_requirements(self, n_labels: int) -> Iterator[Requirement]:
+        pairs = self._label_pairs
+        yield indices("_label_pairs", pairs, (len(pairs),), n_labels**2)
+        yield Fact("_label_pairs", bool((np.diff(pairs) > 0).all()), "must rise")
+        if len(pairs):
+            yield Array("_weights", self._weights, (1 + 2 * HOLDS.shape[1], len(pairs)))
+
 
 def _with_bias(features: np.ndarray) -> np.ndarray:
     return np.hstack([np.ones((len(features), 1)), features])
@@ -220,7 +241,7 @@ def _pair_features(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def _fit_softmax(features: np.ndarray, counts, strength: float) -> np.ndarray:
-    """Weights W that maximise sum_k counts[k] . log_softmax(features[k] @ W) minus the penalty.
+    """Maximise sum_k counts[k] . log_softmax(features[k] @ W) minus the penalty, in W.
 
     The penalty is ||W||^2 strength / 2. Counts are of shape (n_rows, n_outcomes).
     """

@@ -4,7 +4,7 @@ A state score is a sum of rows of one sparse matrix over (attribute, label) pair
 multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -12,38 +12,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...base.contributions import Contributions, attribute_contributions, transition_contributions
+from ...base.weights import NamedWeights, Weights
 from ...counts import Template
-from ...counts.labelled import ATTRIBUTES
 from ...counts.links import EDGE_TYPE, TYPED_PAIRS
-from ...counts.observations import Encoder, Observations
-from ...counts.prepared_links import PreparedLinks
-from ...counts.rows import (
-    WEAKEST,
-    Storable,
-)
+from ...counts.observations import ATTRIBUTES, Encoder, Observations
+from ...counts.prepared import Prepared, PreparedLinks
+from ...counts.rows import FREQUENT, WEAKEST, starts
 from ...counts.triangles import TRIANGLES
 from ...labels.segments.roles import Roles
-from ...structures import (
-    ScoreGradient,
-    Scores,
-    SemiMarkovChain,
-    Structure,
-    TokenTransitions,
-)
+from ...structures import ScoreGradient, Scores, SemiMarkovChain, Structure, TokenTransitions
+from ...utils.soundness import Array, Fact, Requirement, below, sparse
 from .contributions import attribute_names, edge_contributions, state_contributions
-from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts
-from .exponents import Entry, Exponents, state_entries
+from .experts import ContextExpert, EdgeExpert, Experts, edge_experts
 from .link_gains import LinkGains
-from .model import Statistics, spelling_keys, word_kinds
-from .prepared import Prepared
+from .model import CountedModel, Entry, Exponents, Statistics, Symbols, state_entries, word_kinds_of
 from .segment_rates import EVIDENCE, SegmentRates, with_segments
 from .smoothing import Smoothing
-from .transitions import (
-    LABEL_PAIRS,
-)
-from .triangle_rates import exact_units
-
-__all__ = ["SmoothedModel"]
+from .transitions import LABEL_PAIRS, TypeRates
+from .triangle_rates import TriangleRates, exact_units
 
 # Default exponent of the rates of types of links, beyond the common rates. In graphs with cycles it
 # multiplies the exponent of all rates.
@@ -52,7 +38,7 @@ EDGE_TYPE_EXPONENT, GRAPH_TYPE_EXPONENT = 0.5, 1.0
 RAISING = ("edges", "cliques", "edge types")
 
 
-class SmoothedModel(Storable):
+class SmoothedModel(CountedModel):
     """A chain whose scores are logarithms of smoothed estimates.
 
     Parameters
@@ -68,28 +54,24 @@ class SmoothedModel(Storable):
         Exponents that differ from their defaults.
     experts : Experts
         Only the experts that were counted take part.
-    are_segments : bool
-        Whether the labels are labels of segments, on which default exponents depend.
+    defaults : mapping from name to float
+        Default exponents of experts.
     roles : Roles, optional
         The labels of segments, if segments were counted.
     """
 
-    segments: Any = None  # SegmentRates, if segments are counted
-    # Whether words were predicted, and the tagger that predicts them from the second time on.
-    has_predicted = False
-    may_have_tagger = True
+    # The tagger that predicts words, once one was asked for; False if there can be none.
     word_tagger: Any = None
 
     def __init__(
         self,
         statistics: Statistics,
         spelling: type,
-        *,
         strength: float,
         mu_oov: float,
         exponents: Mapping[str, float],
         experts: Experts,
-        are_segments: bool,
+        defaults: Mapping[str, float],
         roles: Roles | None = None,
     ):
         self.statistics = statistics
@@ -99,9 +81,7 @@ class SmoothedModel(Storable):
         contexts = [e for e in experts.contexts if e.template in statistics.counts]
         smoothing = Smoothing(statistics, spelling, contexts, self._edge_experts(), strength)
         self.spelling = smoothing.spelling
-        self.exponents = self._default_exponents(
-            smoothing, contexts, mu_oov, experts.exponents(are_segments)
-        )
+        self.exponents = self._default_exponents(smoothing, contexts, mu_oov, defaults)
         self.exponents.update(exponents)
         for name in RAISING:
             if name in self.exponents.names and self.exponents[name] < 0.0:
@@ -111,13 +91,12 @@ class SmoothedModel(Storable):
         self.edge_coef, self._edges = smoothing.edge_weights(self.transitions.inner)
         sizes = [len(index) for _, index in self._edges[:-1]]
         self._edge_starts = np.cumsum([0, *sizes], dtype=np.int32)
-        self.type_rates = smoothing.type_rates(self.transitions.inner)
-        of_types = self.type_rates, self.exponents
-        self.triangle_rates = smoothing.triangle_rates(self.transitions.inner, *of_types)
+        inner = self.transitions.inner
+        self.type_rates = smoothing.type_rates(inner)
+        self.triangle_rates = smoothing.triangle_rates(inner, self.type_rates, self.exponents)
 
     def __getstate__(self) -> dict[str, Any]:
-        of_predictions = "has_predicted", "may_have_tagger", "word_tagger"
-        return {k: v for k, v in super().__getstate__().items() if k not in of_predictions}
+        return {k: v for k, v in super().__getstate__().items() if k != "word_tagger"}
 
     @staticmethod
     def templates(
@@ -134,21 +113,17 @@ class SmoothedModel(Storable):
 
     def prepare(self, observations: Observations, structure: Structure) -> Prepared:
         """Look up the attributes of tokens."""
-        word, kind = word_kinds(self.statistics.n_seen, observations)
-        window = observations.window(structure)
-        n_spelling = len(self.spelling.names)
-        rows = np.empty((len(word), self.state.exponents.shape[1]), dtype=np.int32)
-        rows[:, :n_spelling] = self.spelling.rows(observations.spelling)[observations.word]
-        found = [word, *(i.rows(window.symbols(t)) for t, i in self._contexts)]
-        for slot, (row, start) in enumerate(zip(found, self.state.starts[1:], strict=True)):
-            rows[:, n_spelling + slot] = np.where(row < 0, -1, row + start)
-        n_links = len(structure.links()[0])
-        edges = np.empty((n_links, len(self._edges)), dtype=np.int32)
-        for slot, (template, index) in enumerate(self._edges):
-            edges[:, slot] = index.rows(window.of_links(template))
+        structure = self.structure(structure, observations.edge_types)
+        (rows, kind), window = self._rows(observations), observations.window(structure)
+        contexts = zip(self._contexts, self.state.starts[2:], strict=True)
+        for slot, ((template, index), start) in enumerate(contexts, len(self.spelling.names) + 1):
+            found = index.rows(window.symbols(template))
+            rows[:, slot] = np.where(found < 0, -1, found + start)
+        edges = [index.rows(window.of_links(template)) for template, index in self._edges]
         links = PreparedLinks.of(structure, edges, observations.edge_types)
         if self.triangle_rates is not None:
-            links = links.with_exact(exact_units(structure, self.statistics.n_labels))
+            units = exact_units(structure, self.statistics.n_labels)
+            links = links._replace(is_exact=np.repeat(units, np.diff(links.offsets)))
         segments = None if self.segments is None else self.segments.rows(window)
         has_triangles = len(structure.triangles) > 0
         return Prepared(rows, kind, links, observations.attributes, segments, has_triangles)
@@ -199,58 +174,86 @@ class SmoothedModel(Storable):
 
     def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
         """For each slot: the symbols of its attributes, and their ids for each row."""
-        word = self.statistics.word
-        words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
-        return [*spelling_keys(self.spelling, word), words, *self.contexts()]
+        contexts = [(template.symbols, index.keys) for template, index in self._contexts]
+        return [*super().attribute_keys(), *contexts]
 
-    def contexts(self) -> list[tuple[Symbols, np.ndarray]]:
-        """:meth:`attribute_keys` of the context experts alone."""
-        return [(template.symbols, index.keys) for template, index in self._contexts]
+    def named_weights(self, classes: np.ndarray) -> NamedWeights:
+        """Name the weights of words, of symbols of other columns, and of the columns of a sparse X.
+
+        The weight of a word includes the score of its spelling. Scores that depend on neighbours or
+        on pairs of words are left out.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_labels,)
+
+        Returns
+        -------
+        NamedWeights
+            Names are like ``"token=dog"``, or ``"x3"`` for a column of a sparse X.
+        """
+        stats, encoder, n = self.statistics, self.statistics.encoder, len(classes)
+        seen, words = np.flatnonzero(stats.n_seen > 0), encoder.symbols(stats.word)
+        n_spelling = len(self.spelling.names)
+        rows = np.full((len(seen), self.state.exponents.shape[1]), -1, dtype=np.int32)
+        rows[:, :n_spelling] = self.spelling.rows(encoder.lexicon.spelling[seen])
+        rows[:, n_spelling] = self.state.starts[1] + seen
+        names = [f"{stats.word}={words[i]}" for i in seen]
+        coef = [sp.csr_array(self.state.scores(rows, word_kinds_of(stats.n_seen[seen])))]
+        of_contexts = self.state.starts[2:], self.state.exponents[FREQUENT, n_spelling + 1 :]
+        for (template, index), start, exponent in zip(self._contexts, *of_contexts, strict=True):
+            ((column, offset), *more), ids = template.symbols, index.keys[:, 0]
+            if not more and offset == 0 and column in encoder.names[1:]:
+                known, symbols = np.flatnonzero(ids >= 0), encoder.symbols(column)
+                names += [f"{column}={symbols[i]}" for i in ids[known]]
+                coef.append(exponent * self.state.coef[start + known])
+        if ATTRIBUTES in stats.counts:
+            names += encoder.attribute_names
+            coef.append(self.exponents["attributes"] * self.attributes)
+        common = self.common_transitions(), *self.boundaries(), np.empty((0, n, n))
+        weights = Weights(sp.vstack(coef, format="csr"), *common)
+        no_edges = np.empty(0, dtype=object)
+        return NamedWeights(np.array(names, dtype=object), no_edges, classes, weights)
 
     def contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
     ) -> Contributions:
         """The contributions that sum to the score of a labelling of one unit."""
-        encoder, exponents = self.statistics.encoder, self.exponents
-        is_exact = prepared.links.is_exact is not None and bool(prepared.links.is_exact.all())
+        encoder, exponents, links = self.statistics.encoder, self.exponents, prepared.links
+        is_exact = links.is_exact is not None and bool(links.is_exact.all())
         common, of_symbols, of_types = self._link_exponents(is_exact)
-        inner, begin, end = self.transitions
-        rows = np.where(prepared.links.edges < 0, -1, prepared.links.edges + self._edge_starts)
-        edges = edge_contributions(
-            self.edge_coef,
-            rows,
-            np.array([expert.exponent for expert in self._edge_experts()]),
-            y,
-            classes,
-            attribute_names(
-                [(t.symbols, i.keys) for t, i in self._edges],
-                encoder,
-                rows,
-                encoder.links != "next",
-            ),
-            structure,
-        )
+        rows = np.where(links.edges < 0, -1, links.edges + self._edge_starts)
+        keys = [(template.symbols, index.keys) for template, index in self._edges]
+        names = attribute_names(keys, encoder, rows, encoder.links != "next")
+        of_slots = [expert.exponent for expert in self._edge_experts()]
+        shared, boundary = (y, classes, structure), exponents["boundary"]
         entries = [
             state_contributions(self.state, prepared, y, self.attribute_keys(), encoder),
-            transition_contributions(
-                inner, begin, end, y, classes, structure, common, exponents["boundary"]
-            ),
-            edges._replace(factor=of_symbols * edges.factor),
+            transition_contributions(*self.transitions, *shared, common, boundary),
+            edge_contributions(self.edge_coef, rows, names, *shared, of_symbols, of_slots),
         ]
         if self.type_rates is not None:
-            types = prepared.links.types, encoder.symbols(EDGE_TYPE)
-            entries.append(self.type_rates.contributions(*types, y, classes, structure, of_types))
+            kinds = [*(f"edge={name}" for name in encoder.symbols(EDGE_TYPE)), ""]
+            rows, coef = links.types[:, None], self.type_rates.coef
+            names = np.array(kinds, dtype=object)[rows]
+            entries.append(edge_contributions(coef, rows, names, *shared, of_types))
         if self.triangle_rates is not None:
             of_cliques = exponents["cliques"]
             entries.append(self.triangle_rates.contributions(structure, y, classes, of_cliques))
         if prepared.attributes is not None:
-            names = encoder.attribute_names
-            given = prepared.attributes, self.attributes, y, names, exponents["attributes"]
-            entries.append(attribute_contributions(*given))
+            attributes, exponent = prepared.attributes, exponents["attributes"]
+            entries.append(
+                attribute_contributions(
+                    attributes, self.attributes, y, encoder.attribute_names, exponent
+                )
+            )
         if self.segments is not None:
-            found = prepared.segments, structure, self.scores(prepared)
-            of_segments = self._segment_exponents()
-            entries.append(self.segments.contributions(*found, y, of_segments, encoder))
+            scores, of_segments = self.scores(prepared), self._segment_exponents()
+            entries.append(
+                self.segments.contributions(
+                    prepared.segments, structure, scores, y, of_segments, encoder
+                )
+            )
         return Contributions.join(entries)
 
     def common_transitions(self) -> np.ndarray:
@@ -263,7 +266,7 @@ class SmoothedModel(Storable):
         return exponent * self.transitions.begin, exponent * self.transitions.end
 
     def _link_exponents(self, is_exact: bool = False) -> tuple[float, float, float]:
-        """The exponents of common rates, and beyond these of rates by symbols and by types.
+        """Return the exponents of common rates, and of rates by symbols and by types.
 
         In graphs with cycles "edges" is the exponent of all rates: evidence comes around whatever
         it depends on. In graphs that are factored exactly it is "cliques".
@@ -276,31 +279,31 @@ class SmoothedModel(Storable):
         return exponents["transition"], of_edges, of_types
 
     def _exponents_of(self, gains: LinkGains) -> Sequence[float | np.ndarray]:
-        """The exponents of common rates, and of rates by symbols and types, of each entry."""
+        """Return the exponents of common rates, by symbols and by types, of each entry."""
         if gains.is_exact is None:
             return self._link_exponents()
         both = zip(self._link_exponents(is_exact=True), self._link_exponents(), strict=True)
         return [np.where(gains.is_exact, exact, other) for exact, other in both]
 
     def _triangle_scores(self) -> np.ndarray:
-        """The tables of triangles one after another, before their exponent."""
+        """Return the tables of triangles one after another, before their exponent."""
         assert self.triangle_rates is not None
         return self.triangle_rates.coef.toarray().ravel()
 
     def _segment_exponents(self) -> np.ndarray:
-        """The exponents of what was counted of segments, by kind of evidence."""
+        """Return the exponents of what was counted of segments, by kind of evidence."""
         return np.array([self.exponents[evidence.exponent] for evidence in EVIDENCE])
 
     def copy(self) -> "SmoothedModel":
         """The same model; its exponents can be set without changing this one."""
         twin = copy(self)
         twin.exponents, twin.state = copy(self.exponents), copy(self.state)
-        twin.has_predicted, twin.word_tagger = False, None
+        twin.word_tagger = None
         return twin
 
     def set_exponents(self, values: np.ndarray) -> None:
         """Replace all exponents."""
-        self.has_predicted, self.word_tagger = False, None
+        self.word_tagger = None
         self.exponents.values = values
         self.state.exponents = self.exponents.table()
 
@@ -350,6 +353,43 @@ class SmoothedModel(Storable):
             gradient["cliques"] += of_triangles @ self._triangle_scores()
         return gradient
 
+    def requirements(
+        self, encoder: Encoder, classes: np.ndarray, more: Sequence[int] = ()
+    ) -> Iterator[Requirement]:
+        yield from encoder.indexed("_contexts", self._contexts)
+        contexts, n = [len(index) for _, index in self._contexts], len(classes)
+        yield from super().requirements(encoder, classes, contexts)
+        for name, shape in (("inner", (n, n)), ("begin", (n,)), ("end", (n,))):
+            yield Array(f"transitions.{name}", getattr(self.transitions, name), shape)
+        yield from encoder.indexed("_edges", self._edges)
+        sizes = [len(index) for _, index in self._edges]
+        yield from sparse("edge_coef", self.edge_coef, (sum(sizes), n * n), least=0.0)
+        yield from starts("_edge_starts", self._edge_starts, sizes)
+        for name in RAISING:
+            raises = name not in self.exponents.names or self.exponents[name] >= 0.0
+            yield Fact("exponents", raises, f"of {name} must not be negative")
+        parts = [
+            ("type_rates", TypeRates, encoder.edge_types is not None, ["edge types"]),
+            ("triangle_rates", TriangleRates, TRIANGLES in self.statistics.counts, ["cliques"]),
+            ("segments", SegmentRates, self.segments is not None, [e.exponent for e in EVIDENCE]),
+        ]
+        for name, kind, is_there, exponents in parts:
+            right_kind = kind if is_there else type(None)
+            has_kind = isinstance(getattr(self, name), right_kind)
+            yield Fact(name, has_kind, f"must be {right_kind.__name__}")
+            has_exponents = not is_there or {*exponents} <= {*self.exponents.names}
+            yield Fact("exponents", has_exponents, f"must have {exponents}")
+        if self.type_rates is not None:
+            shape = len(encoder.edge_types or ()), n * n
+            yield from sparse("type_rates.coef", self.type_rates.coef, shape, least=0.0)
+        if self.triangle_rates is not None:
+            of_triangles = self.triangle_rates.requirements(encoder.sizes(TRIANGLES), n)
+            yield from below("triangle_rates", of_triangles)
+        if self.segments is not None:
+            yield from below("segments", self.segments.requirements(encoder, classes))
+        if ATTRIBUTES in self.statistics.counts:
+            yield from sparse("attributes", self.attributes, (encoder.n_weighted, n))
+
     def _default_exponents(
         self,
         smoothing: Smoothing,
@@ -374,13 +414,13 @@ class SmoothedModel(Storable):
         return Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(contexts))
 
     def _edge_experts(self) -> list[EdgeExpert]:
-        """The experts on transitions that were counted."""
+        """List the experts on transitions that were counted."""
         encoder, counts = self.statistics.encoder, self.statistics.counts
         experts = edge_experts(encoder.names, encoder.links)
         return [expert for expert in experts if expert.template in counts]
 
     def _distinct(self, links: PreparedLinks) -> tuple[np.ndarray, PreparedLinks]:
-        """The row of each link, and the attributes of the rows; links may share a row."""
+        """Find the row of each link, and the attributes of the rows; links may share a row."""
         encoder = self.statistics.encoder
         if encoder.links == "next":
             return links.row(), links
@@ -388,7 +428,7 @@ class SmoothedModel(Storable):
         return links.distinct(n_edges, len(encoder.edge_types or ()))
 
     def _edge_gains(self, edges: np.ndarray) -> sp.csr_array:
-        """Scores that the edges add to transitions, CSR of shape (n_rows, n_labels ** 2)."""
+        """Sum what edges add to transitions, CSR of shape (n_rows, n_labels ** 2)."""
         used = edges >= 0
         indptr = np.append(0, np.cumsum(used.sum(axis=1)))
         columns = (edges + self._edge_starts)[used]

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from ...counts import BOUNDARY, Table, Template
 from ...counts.counts import cut
-from ...counts.labelled import ATTRIBUTES
 from ...counts.links import TYPED_PAIRS
+from ...counts.observations import ATTRIBUTES
 from ...counts.rows import (
     KeyIndex,
     Rows,
@@ -24,19 +24,16 @@ from ...counts.rows import (
 from ...counts.triangles import TRIANGLES
 from ...utils.memory import release_freed_memory
 from .experts import ContextExpert, EdgeExpert, given_templates
-from .exponents import Exponents
-from .model import Estimate, Statistics, smooth
+from .model import Estimate, Exponents, Statistics, smooth
 from .transitions import (
     LABEL_PAIRS,
     Transitions,
+    TypeRates,
     have_direction,
     label_transitions,
     pairs_of_links,
 )
 from .triangle_rates import TriangleRates
-from .type_rates import TypeRates
-
-__all__ = ["Smoothing"]
 
 # The prior of an estimate counts as much as this number of observations.
 WORD_STRENGTH = 0.3
@@ -80,13 +77,11 @@ class Smoothing:
         edges: list[EdgeExpert],
         strength: float,
     ):
-        given = statistics.encoder.lexicon, statistics.by_word, statistics.label_prior
-        self.spelling = spelling(*given, strength)
+        self.spelling = spelling(statistics, strength)
         self._statistics, self._strength = statistics, strength
         self._contexts, self._edges = contexts, edges
         self._is_large = statistics.counts.n_events >= MANY_EVENTS
-        of_edges = given_templates(edges)
-        self._priors: set[Template | None] = {*of_edges, *(expert.broader for expert in contexts)}
+        self._priors = {*given_templates(edges), *(expert.broader for expert in contexts)}
         self._estimates: dict[Template, Estimate] = {}
 
     def state_weights(self, exponents: np.ndarray) -> tuple[StateWeights, list[Any]]:
@@ -107,7 +102,7 @@ class Smoothing:
         return StateWeights(blocks, exponents, sum(n_entries)), indices
 
     def _of_words(self) -> Rows:
-        """Weights of words relative to their spelling."""
+        """Estimate the weights of words relative to their spelling."""
         stats, strength = self._statistics, WORD_STRENGTH * self._strength
         unseen, by_word = self._probability_unseen(), Rows.of(stats.by_word)
         words = KeyIndex(np.arange(by_word.shape[0], dtype=np.int32)[:, None])
@@ -119,7 +114,7 @@ class Smoothing:
     def _estimate(
         self, template: Template, broader: Template | None
     ) -> tuple[KeyIndex, Rows, np.ndarray]:
-        """The index and the label counts of a template, and the prior of each count.
+        """Index and count the attributes of a template, and find the prior of each count.
 
         The prior is the estimate of a broader template, or the label distribution. The estimate
         is kept if it is a prior itself.
@@ -153,9 +148,8 @@ class Smoothing:
         """
         stats = self._statistics
         per_token = stats.counts[ATTRIBUTES].weights.sum() / max(stats.n_seen.sum(), 1.0)
-        return (
-            max(per_token, 1.0) ** -0.5 if stats.encoder.bag is None else 0.25 / max(per_token, 1.0)
-        )
+        per_token = float(max(per_token, 1.0))
+        return per_token**-0.5 if stats.encoder.bag is None else 0.25 / per_token
 
     def _probability_unseen(self) -> np.ndarray:
         """P(y | spelling of w) for each entry (w, y) of the counts by word."""
@@ -185,22 +179,20 @@ class Smoothing:
         for template in given_templates(self._edges):
             if template not in self._estimates:
                 self._estimate(template, None)
-        stats, indices = self._statistics, [self._index_of(expert) for expert in self._edges]
-        rate, n_pairs = np.exp(inner), stats.n_labels**2
+        n_entries, indices = 0, []
+        for expert in self._edges:
+            self._release()
+            events = self._statistics.counts[expert.template].events
+            is_link = events[:, -2] != BOUNDARY
+            n_entries += int(is_link.sum())
+            indices.append((expert.template, KeyIndex(events[is_link, :-2])))
+        rate = np.exp(inner)
         gains = (self._gains_of(expert, rate) for expert in self._edges)
-        blocks = chain(*gains, [Rows.empty(n_pairs)])
-        n_entries = sum(_n_links(stats.counts[expert.template]) for expert in self._edges)
-        weights, _ = stack_rows(blocks, n_entries)
-        return weights, indices
-
-    def _index_of(self, expert: EdgeExpert) -> tuple[Template, KeyIndex]:
-        """The symbols around a link that occurred."""
-        self._release()
-        events = self._statistics.counts[expert.template].events
-        return expert.template, KeyIndex(events[events[:, -2] != BOUNDARY, :-2])
+        blocks = chain(*gains, [Rows.empty(inner.size)])
+        return stack_rows(blocks, n_entries)[0], indices
 
     def _gains_of(self, expert: EdgeExpert, rate: np.ndarray) -> Iterator[Rows]:
-        """Weights of one expert relative to its prior, some rows at a time."""
+        """Estimate the weights of one expert relative to its prior, some rows at a time."""
         stats = self._statistics
         self._release()
         for part in cut(stats.counts[expert.template], len(expert.template.symbols), EVENTS):
@@ -260,11 +252,6 @@ class Smoothing:
         return TriangleRates(*given, stats.label_prior, self._strength)
 
     def _are_directed(self) -> bool:
-        """Whether the direction of the links of graphs means anything."""
+        """Tell whether the direction of the links of graphs means anything."""
         stats = self._statistics
         return have_direction(stats.counts[LABEL_PAIRS], stats.n_labels)
-
-
-def _n_links(table: Table) -> int:
-    """Number of events that are not at the begin of a sequence."""
-    return int((table.events[:, -2] != BOUNDARY).sum())

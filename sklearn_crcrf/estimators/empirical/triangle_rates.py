@@ -1,5 +1,6 @@
 """Rates of three linked labels, beyond the rates of their pairs."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from ...counts.rows import KeyIndex, Rows, Storable, association
 from ...counts.triangles import PER_TRIANGLE, arranged, link_codes
 from ...structures import Structure, TriangleGraph
 from ...structures.graph.chordal import ChordalUnits
-
-__all__ = ["TriangleRates", "exact_units"]
+from ...utils.soundness import Fact, Requirement, below, sparse
 
 # What the rates of pairs say of three labels counts as much as this number of triangles of a kind.
 STRENGTH = 10.0
@@ -117,6 +117,12 @@ class TriangleRates(Storable):
         weight = entries_at(self.coef, structure.table_of_triangle, column)
         token = structure.triangles.max(axis=1)
         return Contributions.of("transition", token, names, weight, exponent)
+
+    def requirements(self, sizes: Sequence[int], n_labels: int) -> Iterator[Requirement]:
+        """Yield the requirements; ``sizes`` are the numbers of codes of links."""
+        yield Fact("_is_directed", isinstance(self._is_directed, bool), "must be True or False")
+        yield from below("kinds", self.kinds.requirements(sizes))
+        yield from sparse("coef", self.coef, (len(self.kinds), n_labels**3), least=0.0)
 
 
 def exact_units(structure: Structure, n_labels: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from ...base.batch_values import token_marginals
 from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.docstrings import documented
-from ...counts.prepared_links import PreparedLinks
+from ...counts.prepared import PreparedLinks
 from ...data.graphs import GraphArray
 from ...data.ragged import SequenceArray
 from ...labels.partial import encode_partial_labels
@@ -232,7 +232,7 @@ class SeparateCRF(BaseSequenceClassifier):
     def _prepare(self, X: SequenceArray) -> Any:
         structure = self._structure(X)
         kind = self._links(X, structure).kind
-        links = PreparedLinks.of(structure, np.empty((len(kind), 0), dtype=np.int32), kind)
+        links = PreparedLinks.of(structure, [], kind)
         attributes = self._encoder.transform(_nodes(X))
         return log_probabilities(self.estimator_, attributes, len(self.classes_)), links
 

@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...counts.co_occurrence import co_occurrence_rates
-from ...structures import Scores, Structure, TokenTransitions
+from ...counts.prepared import with_tables
+from ...structures import Scores, Structure
 
 # A scaling that changes by less is done; near-diagonal rates take many rounds.
 TOLERANCE, MAX_ROUNDS = 1e-10, 1000
@@ -193,16 +194,8 @@ class LinkRates(NamedTuple):
         scores = Scores.of(state, exponent * self.common)
         if len(self.typed) == 0:
             return scores
-        tables, n = exponent * np.array([self.common, *self.typed]), len(self.common)
-        label = np.arange(n, dtype=np.int32)
-        transitions = TokenTransitions(
-            np.asarray(row, dtype=np.int64),
-            n * n * np.arange(len(tables) + 1),
-            np.tile(label, len(tables) * n),
-            np.tile(np.repeat(label, n), len(tables)),
-            tables.transpose(0, 2, 1).reshape(-1),
-        )
-        return scores._replace(transition=tables.min(axis=0), token_transitions=transitions)
+        tables = exponent * np.array([self.common, *self.typed])
+        return with_tables(scores, row, tables)
 
 
 def labels_left(ids: np.ndarray, n_labels: int) -> np.ndarray:

@@ -80,7 +80,7 @@ def test_weights_are_estimates_relative_to_the_prior():
         for t in range(len(x))
     ]
     names, coef = crf.attribute_names_.tolist(), crf.coef_.toarray()
-    assert len(model.contexts()) == 2
+    assert len(model._contexts) == 2
     for before, tag, _ in set(tokens):
         of_tag = np.array([sum(t[1:] == (tag, c) for t in tokens) for c in crf.classes_])
         of_pair = np.array([sum(t == (before, tag, c) for t in tokens) for c in crf.classes_])

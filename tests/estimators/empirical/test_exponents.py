@@ -13,7 +13,6 @@ from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.counts.rows import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.estimators.empirical.experts import ContextExpert
-from sklearn_crcrf.estimators.empirical.exponents import Entry, Exponents, state_entries
 from sklearn_crcrf.estimators.empirical.fit_exponents import (
     PRIOR_WIDTH,
     HeldOut,
@@ -22,6 +21,7 @@ from sklearn_crcrf.estimators.empirical.fit_exponents import (
     held_out_folds,
     share_found,
 )
+from sklearn_crcrf.estimators.empirical.model import Entry, Exponents, state_entries
 from sklearn_crcrf.structures import Chain
 
 # The table of exponents

@@ -135,7 +135,7 @@ def tokens_of(X, y):
 
 def readable(crf, template):
     """The counts of a template, with symbols and labels instead of ids; None outside."""
-    labels = [*crf._label_ids.__getstate__()["labels"], None]
+    labels = [*crf._counter.label_ids.__getstate__()["labels"], None]
     events, weights = crf.counts_[template]
     known = [[*crf.encoder_.symbols(column), None] for column, _ in template.symbols]
     known += [labels] * len(template.labels)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_predict
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
-from sklearn_crcrf.counts.labelled import ATTRIBUTES
+from sklearn_crcrf.counts.observations import ATTRIBUTES
 
 WORDS = ["the", "dog", "Dogs", "run-up", "walks", "walking", "7", "x"]
 SETTINGS = [
@@ -34,7 +34,7 @@ def split_pairs(corpus):
 
 def counted_events(crf):
     """The counts with symbols and labels instead of their ids."""
-    labels = [*crf._label_ids.__getstate__()["labels"], "<boundary>"]
+    labels = [*crf._counter.label_ids.__getstate__()["labels"], "<boundary>"]
     readable = {}
     for template, (events, weights) in crf.counts_.items():
         columns = [

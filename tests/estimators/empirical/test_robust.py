@@ -22,7 +22,7 @@ from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.base import batches
 from sklearn_crcrf.counts import classifier as base_module
 from sklearn_crcrf.data.vocabulary import Vocabulary
-from sklearn_crcrf.estimators.empirical import training as training_module
+from sklearn_crcrf.estimators.empirical import estimator as estimator_module
 
 X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], [], ["dogs", "sleep"]]
 y = [["D", "N", "V"], ["D", "N", "V"], [], ["N", "V"]]
@@ -401,9 +401,9 @@ COUNTING = [
     (base_module.LabelIds, "classes"),
 ]
 ESTIMATING = [
-    (training_module, "relabel"),
-    (training_module, "Statistics"),
-    (training_module.SmoothedModel, "__init__"),
+    (estimator_module, "renumber"),
+    (estimator_module, "Statistics"),
+    (estimator_module.SmoothedModel, "__init__"),
 ]
 
 
@@ -476,7 +476,7 @@ def test_interrupted_fitting_of_exponents(monkeypatch):
     before, weights = state(fitted), fitted.model_.state.exponents.copy()
     exponents = dict(fitted.exponents_)
     calls = []
-    original = training_module.SmoothedModel.pullback
+    original = estimator_module.SmoothedModel.pullback
 
     def third_time(*args):
         calls.append(1)
@@ -484,7 +484,7 @@ def test_interrupted_fitting_of_exponents(monkeypatch):
             raise KeyboardInterrupt
         return original(*args)
 
-    monkeypatch.setattr(training_module.SmoothedModel, "pullback", third_time)
+    monkeypatch.setattr(estimator_module.SmoothedModel, "pullback", third_time)
     with pytest.raises(KeyboardInterrupt):
         fitted.fit_exponents(X, y)
     assert len(calls) == 3

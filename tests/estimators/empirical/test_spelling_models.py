@@ -1,5 +1,7 @@
 """How P(y | spelling) is estimated: as a product, or by the signature of a word."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -42,7 +44,14 @@ PRIOR = COUNTS.sum(axis=0) / COUNTS.sum()
 def fit(kind, strength=1.0, words=WORDS, counts=COUNTS):
     lexicon = Lexicon(kind.features, kind.symbols)
     lexicon.add(words)
-    return lexicon, kind(lexicon, sp.csr_array(counts), PRIOR, strength)
+    by_word = sp.csr_array(counts)
+    statistics = SimpleNamespace(
+        encoder=SimpleNamespace(lexicon=lexicon),
+        by_word=by_word,
+        n_seen=by_word.sum(axis=1),
+        label_prior=PRIOR,
+    )
+    return lexicon, kind(statistics, strength)
 
 
 # The product of experts

@@ -1,14 +1,13 @@
-"""What transitions depend on, for each row of transition scores."""
+"""Encoded tokens and links, as models look them up."""
 
+from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base.batches import Batch
-from ..structures import Structure
-
-__all__ = ["PreparedLinks"]
+from ..structures import Scores, Structure, TokenTransitions
 
 
 class PreparedLinks(NamedTuple):
@@ -39,13 +38,15 @@ class PreparedLinks(NamedTuple):
 
     @classmethod
     def of(
-        cls, structure: Structure, edges: np.ndarray, types: np.ndarray | None = None
+        cls, structure: Structure, edges: Sequence[np.ndarray], types: np.ndarray | None = None
     ) -> "PreparedLinks":
         """From the attributes of each link, in the order of ``structure.links()``."""
         n_rows, rows = structure.n_rows, structure.rows_of_links()
-        of_rows = np.full((n_rows, edges.shape[1]), -1, dtype=np.int32)
+        of_rows = np.full((n_rows, len(edges)), -1, dtype=np.int32)
+        for slot, of_links in enumerate(edges):
+            of_rows[rows, slot] = of_links
         types_of_rows, is_link = np.full(n_rows, -1, dtype=np.int32), np.zeros(n_rows, dtype=bool)
-        of_rows[rows], is_link[rows] = edges, True
+        is_link[rows] = True
         if types is not None:
             types_of_rows[rows] = np.maximum(types, -1)
         return cls(of_rows, types_of_rows, is_link, _row_offsets(structure))
@@ -57,10 +58,6 @@ class PreparedLinks(NamedTuple):
         is_exact = None if self.is_exact is None else self.is_exact[rows]
         of_rows = self.edges[rows], self.types[rows], self.is_link[rows]
         return PreparedLinks(*of_rows, offsets - offsets[0], is_exact)
-
-    def with_exact(self, units: np.ndarray) -> "PreparedLinks":
-        """The same links, where graphs that are factored exactly are known; (n_units,) of bool."""
-        return self._replace(is_exact=np.repeat(units, np.diff(self.offsets)))
 
     def row(self) -> np.ndarray:
         """The number of each row, -1 where it is of no link."""
@@ -97,9 +94,68 @@ class PreparedLinks(NamedTuple):
 
 
 def _row_offsets(structure: Structure) -> np.ndarray:
-    """Where the rows of each unit begin."""
+    """Find where the rows of each unit begin."""
     _, current = structure.links()
     if np.array_equal(structure.rows_of_links(), current):  # each token has a row
         return structure.offsets
     unit = np.searchsorted(structure.offsets, current, side="right") - 1
     return np.searchsorted(unit, np.arange(structure.n_units + 1))
+
+
+class Prepared(NamedTuple):
+    """The attributes of tokens and links, from which scores are computed.
+
+    Parameters
+    ----------
+    rows : int32 ndarray of shape (n_tokens, n_slots)
+        Rows of the state weights.
+    kind : int8 ndarray of shape (n_tokens,)
+    links : PreparedLinks
+    attributes : CSR of shape (n_tokens, n_attributes) or None
+    segments : int32 ndarray of shape (n_tokens, n_segment_slots) or None
+        Rows of what was counted of the runs that end at each token.
+    has_triangles : bool
+        Whether triangles of the structure have scores.
+    """
+
+    rows: np.ndarray
+    kind: np.ndarray
+    links: PreparedLinks
+    attributes: Any = None
+    segments: Any = None
+    has_triangles: bool = False
+
+    def take(self, batch: Batch) -> "Prepared":
+        """The tokens and links of a batch."""
+        tokens = slice(batch.start, batch.stop)
+        rows, kind, links, *others, has_triangles = self
+        attributes, segments = (None if part is None else part[tokens] for part in others)
+        return Prepared(
+            rows[tokens], kind[tokens], links.take(batch), attributes, segments, has_triangles
+        )
+
+
+def with_tables(scores: Scores, row: np.ndarray, tables: np.ndarray) -> Scores:
+    """Give each link the transition scores of one of several tables.
+
+    Parameters
+    ----------
+    scores : Scores
+    row : ndarray of shape (n_rows,)
+        The table of each row of transition scores, -1 where it is of no link.
+    tables : ndarray of shape (n_tables, n_labels, n_labels), row = previous label
+
+    Returns
+    -------
+    Scores
+    """
+    n_tables, n, _ = tables.shape
+    labels = np.arange(n, dtype=np.int32)
+    transitions = TokenTransitions(
+        np.asarray(row, dtype=np.int64),
+        np.arange(n_tables + 1, dtype=np.int64) * n * n,
+        np.tile(labels, n_tables * n),
+        np.tile(np.repeat(labels, n), n_tables),
+        tables.transpose(0, 2, 1).ravel(),
+    )
+    return scores._replace(transition=tables.min(axis=0), token_transitions=transitions)
