@@ -64,7 +64,7 @@ class Counter(NamedTuple):
         """Encode labelled tokens, and give ids to new symbols and labels."""
         y, weights = known_labels(y, weights)
         observations, labels = self.encoder.learn(tokens), self.label_ids.learn(y)
-        return LabelledObservations(observations, labels, tokens.structure, weights)
+        return LabelledObservations(observations, labels, weights)
 
     def encode(self, X: SequenceArray, structure: Structure) -> Observations:
         """Encode tokens without labels."""
@@ -133,30 +133,17 @@ class LabelledObservations(NamedTuple):
     ----------
     observations : Observations
     labels : ndarray of shape (n_tokens,), int32
-    structure : Structure
     weights : ndarray of shape (n_tokens,)
     """
 
     observations: Observations
     labels: np.ndarray
-    structure: Structure
     weights: np.ndarray
 
     @property
     def offsets(self) -> np.ndarray:
         """Where each unit begins among all tokens, int64 of shape (n_units + 1,)."""
-        return self.structure.offsets
-
-    def take(self, units: np.ndarray) -> "LabelledObservations":
-        """Some of the units, chosen by a mask."""
-        tokens = np.repeat(units, np.diff(self.offsets))
-        links = tokens[self.structure.links()[1]]
-        return LabelledObservations(
-            self.observations.take(tokens, links),
-            self.labels[tokens],
-            self.structure.take(np.flatnonzero(units)),
-            self.weights[tokens],
-        )
+        return self.observations.structure.offsets
 
 
 def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) -> Counts:
@@ -185,22 +172,22 @@ def count_folds_of_corpus(
 
 def _window(corpus: LabelledObservations, templates: Sequence[Template]) -> ColumnWindow:
     """Collect the columns that templates name; columns of spelling are made only once."""
-    observations, labels, structure, _ = corpus
+    observations, labels, _ = corpus
     named = {column for template in templates for column, _ in template.symbols} - {EDGE_TYPE}
     columns = {name: observations.columns[name] for name in named}
-    return ColumnWindow(columns, labels, structure.offsets, observations.links(structure))
+    return ColumnWindow(columns, labels, corpus.offsets, observations.links())
 
 
 def _count_others(
     corpus: LabelledObservations, templates: Sequence[Template], weights: np.ndarray
 ) -> dict[Template, Table]:
     """Count what is not on walks along links, given weights of tokens."""
-    observations, labels, structure, _ = corpus
+    observations, labels, _ = corpus
     tables = {}
     if observations.attributes is not None:
         tables[ATTRIBUTES] = _count_attributes(corpus, weights)
     if TRIANGLES in templates:
-        types = observations.edge_types
+        structure, types = observations.structure, observations.edge_types
         tables[TRIANGLES] = count_triangles(structure, types, labels, weights)
     return tables
 

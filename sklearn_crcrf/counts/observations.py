@@ -90,34 +90,39 @@ class Observations(NamedTuple):
         The rows of a sparse X.
     edge_types : ndarray of shape (n_links,) or None
         Ids of the types of links.
+    structure : Structure
     """
 
     columns: Columns
     word: np.ndarray
     ids: np.ndarray
     spelling: np.ndarray
-    attributes: Any = None
-    edge_types: np.ndarray | None = None
+    attributes: Any
+    edge_types: np.ndarray | None
+    structure: Structure
 
-    def take(self, tokens: np.ndarray, links: np.ndarray) -> "Observations":
-        """Some of the tokens and links, each chosen by a mask."""
+    def take(self, units: np.ndarray) -> "Observations":
+        """Take some of the units, chosen by a mask."""
+        tokens = np.repeat(units, np.diff(self.structure.offsets))
+        links = tokens[self.structure.links()[1]]
         return self._replace(
             columns=self.columns.take(tokens),
             word=self.word[tokens],
             attributes=None if self.attributes is None else self.attributes[tokens],
             edge_types=None if self.edge_types is None else self.edge_types[links],
+            structure=self.structure.take(np.flatnonzero(units)),
         )
 
-    def links(self, structure: Structure) -> Links | None:
+    def links(self) -> Links | None:
         """The links of these tokens; None if they are from each token to the next one."""
         symbols = {} if self.edge_types is None else {EDGE_TYPE: self.edge_types}
-        if structure.is_sequential() and not symbols:
+        if self.structure.is_sequential() and not symbols:
             return None
-        return Links(*structure.links(), structure.n_tokens, symbols)
+        return Links(*self.structure.links(), self.structure.n_tokens, symbols)
 
-    def window(self, structure: Structure, labels: np.ndarray | None = None) -> ColumnWindow:
+    def window(self) -> ColumnWindow:
         """The symbols around these tokens."""
-        return ColumnWindow(self.columns, labels, structure.offsets, self.links(structure))
+        return ColumnWindow(self.columns, None, self.structure.offsets, self.links())
 
 
 class Plan(NamedTuple):
@@ -317,7 +322,7 @@ class Encoder:
         yield from below("lexicon", self.lexicon.requirements())
 
     def _encode(self, tokens, encode_words, encode_symbols, read) -> Observations:
-        words, (table, attributes, edge_types, _) = self.names[0], tokens
+        words, (table, attributes, edge_types, structure) = self.names[0], tokens
         if words not in table:
             raise ValueError(
                 f"X has no column {words!r}, which holds the words, but {list(table.names)}"
@@ -336,7 +341,7 @@ class Encoder:
         if self.bag is not None:
             attributes = _numbered(attributes, encode_symbols(self.bag, attributes.names), self.bag)
         types = None if edge_types is None else encode_symbols(self.edge_types, edge_types)
-        return Observations(columns, word, ids, spelling, attributes, types)
+        return Observations(columns, word, ids, spelling, attributes, types, structure)
 
 
 def _learn_words(lexicon: Lexicon, words: list) -> tuple[np.ndarray, np.ndarray]:

@@ -267,7 +267,7 @@ class HMM(CountingClassifier):
             is_counted = np.diff(self.coef_.indptr)[starts[-1] :] > 0
             attributes = attributes.copy()  # of which some may be forgotten
             attributes.data *= is_counted[attributes.indices]
-        links = PreparedLinks.of(self._linked(X), [], observations.edge_types)
+        links = PreparedLinks.of(observations.structure, [], observations.edge_types)
         return Prepared(rows, np.zeros(len(rows), dtype=np.int8), links, attributes)
 
     def _scores(self, prepared: Prepared, batch: Batch) -> Scores:

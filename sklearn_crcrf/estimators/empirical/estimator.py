@@ -576,11 +576,11 @@ class EmpiricalCRF(CountingClassifier):
             held_out = is_complete & (fold == number)
             if weight[held_out].any() and weight[fold != number].any():
                 self._estimate(total - counts[number], more_labels=corpus.labels)
-                observations, labels, structure, _ = corpus.take(held_out)
-                prepared = self.model_.prepare(observations, structure)
-                structure = self.model_.structure(structure, observations.edge_types)
-                given = self._rank[labels], structure, weight[held_out]
-                parts.append(HeldOut(self.model_, prepared, *given))
+                observations = corpus.observations.take(held_out)
+                prepared = self.model_.prepare(observations)
+                structure = self.model_.structure(observations.structure, observations.edge_types)
+                y = self._rank[corpus.labels[np.repeat(held_out, np.diff(corpus.offsets))]]
+                parts.append(HeldOut(self.model_, prepared, y, structure, weight[held_out]))
         if parts:
             self._fit_exponents(parts)
         elif is_complete.all() or np.count_nonzero(weight) < 2:
@@ -751,7 +751,7 @@ class EmpiricalCRF(CountingClassifier):
 
     def _prepare(self, X: SequenceArray) -> Prepared:
         self._check_links(X, self.encoder_.links)
-        return self.model_.prepare(self._encode(X), self._linked(X))
+        return self.model_.prepare(self._encode(X))
 
     def _prepare_scores(self, X: SequenceArray) -> Prepared | PreparedWords:
         words = PreparedWords.of(self, X)

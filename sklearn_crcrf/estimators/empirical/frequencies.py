@@ -82,10 +82,11 @@ class FrequencyModel(CountedModel):
         self._has_zeros = np.array([True, True, self.spelling.has_zeros])
         self._fit_pairs(frequency)
 
-    def prepare(self, observations: Observations, structure: Structure) -> Prepared:
+    def prepare(self, observations: Observations) -> Prepared:
         """Look up the attributes of tokens."""
         rows, kind = self._rows(observations)
-        window, pair = observations.window(structure), self.templates(self.statistics.encoder)[1]
+        window, structure = observations.window(), observations.structure
+        pair = self.templates(self.statistics.encoder)[1]
         edge = self._index.rows(window.of_links(pair))
         # If a word is unseen, the spelling of both counts, which higher numbers code.
         code = self._pairs.shape[0] + self.spelling.pair_codes(window, pair)

@@ -111,10 +111,10 @@ class SmoothedModel(CountedModel):
         ]
         return list(dict.fromkeys(templates))
 
-    def prepare(self, observations: Observations, structure: Structure) -> Prepared:
+    def prepare(self, observations: Observations) -> Prepared:
         """Look up the attributes of tokens."""
-        structure = self.structure(structure, observations.edge_types)
-        (rows, kind), window = self._rows(observations), observations.window(structure)
+        structure = self.structure(observations.structure, observations.edge_types)
+        (rows, kind), window = self._rows(observations), observations.window()
         contexts = zip(self._contexts, self.state.starts[2:], strict=True)
         for slot, ((template, index), start) in enumerate(contexts, len(self.spelling.names) + 1):
             found = index.rows(window.symbols(template))
