@@ -185,21 +185,14 @@ def _count_others(
     observations, labels, _ = corpus
     tables = {}
     if observations.attributes is not None:
-        tables[ATTRIBUTES] = _count_attributes(corpus, weights)
+        shape = len(labels), int(labels.max(initial=-1)) + 1
+        gold = sp.csr_array((weights, labels, np.arange(shape[0] + 1)), shape=shape)
+        counts = (observations.attributes.T @ gold).tocsr()
+        counts.eliminate_zeros()
+        counts.sort_indices()
+        events = np.stack(sp.coo_array(counts).coords, axis=1).astype(np.int32)
+        tables[ATTRIBUTES] = Table(events, counts.data)
     if TRIANGLES in templates:
         structure, types = observations.structure, observations.edge_types
         tables[TRIANGLES] = count_triangles(structure, types, labels, weights)
     return tables
-
-
-def _count_attributes(corpus: LabelledObservations, weights: np.ndarray) -> Table:
-    """Count how much of each attribute occurred with each label."""
-    labels, n_tokens = corpus.labels, len(corpus.labels)
-    shape = n_tokens, int(labels.max(initial=-1)) + 1
-    weights = np.ascontiguousarray(weights)
-    gold = sp.csr_array((weights, labels, np.arange(n_tokens + 1)), shape=shape)
-    counts = sp.coo_array((corpus.observations.attributes.T @ gold).tocsr())
-    used = counts.data != 0
-    events = np.stack([counts.coords[0][used], counts.coords[1][used]], axis=1)
-    order = np.lexsort(events.T[::-1])
-    return Table(events[order].astype(np.int32), counts.data[used][order])

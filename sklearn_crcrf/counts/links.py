@@ -91,8 +91,7 @@ class _Ends:
     def extend(self, walks: Walks, last: int, new: int) -> Walks:
         """The walks with an offset more, after the offset ``last``."""
         token = walks.tokens[last]
-        is_end = token < 0
-        n_links = np.where(is_end, 0, self._n_links[token])
+        n_links = np.where(token < 0, 0, self._n_links[token])
         n_walks = np.maximum(n_links, 1)
         place = np.where(n_links == 0, -1, self._starts[token])
         if (n_walks > 1).any():
@@ -101,9 +100,8 @@ class _Ends:
             place = place[which] + nth
             tokens, links = ({k: ids[which] for k, ids in part.items()} for part in walks)
             walks = Walks(tokens, links)
-        return Walks(
-            {**walks.tokens, new: self._tokens[place]}, {**walks.links, new: self._links[place]}
-        )
+        tokens, links = walks
+        return Walks({**tokens, new: self._tokens[place]}, {**links, new: self._links[place]})
 
 
 KINDS_OF_LINKS = ("next", "children", "any")

@@ -86,11 +86,10 @@ class PreparedLinks(NamedTuple):
             return self.row(), self
         codes = np.ravel_multi_index(ids, sizes)
         _, example, row = np.unique(codes, return_index=True, return_inverse=True)
-        is_exact = None if self.is_exact is None else self.is_exact[example]
-        links = self._replace(
-            edges=self.edges[example], types=self.types[example], is_exact=is_exact
-        )
-        return np.where(self.is_link, row, -1), links
+        edges, types, is_link, _, is_exact = self
+        is_exact = None if is_exact is None else is_exact[example]
+        links = self._replace(edges=edges[example], types=types[example], is_exact=is_exact)
+        return np.where(is_link, row, -1), links
 
 
 def _row_offsets(structure: Structure) -> np.ndarray:
@@ -130,9 +129,8 @@ class Prepared(NamedTuple):
         tokens = slice(batch.start, batch.stop)
         rows, kind, links, *others, has_triangles = self
         attributes, segments = (None if part is None else part[tokens] for part in others)
-        return Prepared(
-            rows[tokens], kind[tokens], links.take(batch), attributes, segments, has_triangles
-        )
+        links = links.take(batch)
+        return Prepared(rows[tokens], kind[tokens], links, attributes, segments, has_triangles)
 
 
 def with_tables(scores: Scores, row: np.ndarray, tables: np.ndarray) -> Scores:

@@ -155,8 +155,9 @@ class KeyIndex:
         yield Fact("_levels", len(levels) == len(sizes) - 1, f"must be {len(sizes) - 1}")
         for level, size in zip(levels, sizes[1:], strict=True):
             yield indices("_levels", level, np.shape(level)[:1], 2**63)
-            has_all = np.array_equal(np.unique(level >> 32), np.arange(n_known))
-            rises = has_all and bool((np.diff(level) > 0).all())
+            rank = level >> 32
+            has_ends = (rank[0], rank[-1]) == (0, n_known - 1) if len(rank) else n_known == 0
+            rises = has_ends and bool((np.diff(rank) <= 1).all() and (np.diff(level) > 0).all())
             yield Fact("_levels", rises, f"must rise, with all {n_known} tuples of the ids before")
             yield indices("_levels", level & 0xFFFFFFFF, level.shape, size - BOUNDARY)
             n_known = len(level)
@@ -248,13 +249,6 @@ def sum_rows(counts: sp.csr_array, which: np.ndarray, n_rows: int) -> sp.csr_arr
     return sums
 
 
-def starts(name: str, value: Any, sizes: Sequence[int]) -> Iterator[Requirement]:
-    """Yield the requirements of the first rows of blocks of these sizes."""
-    expected = np.cumsum([0, *sizes[:-1]])
-    yield indices(name, value, expected.shape, sum(sizes) + 1)
-    yield Fact(name, np.array_equal(value, expected), f"must be {expected}")
-
-
 def rows_at(matrix: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
     """The rows of a matrix with these numbers; empty rows for numbers below 0."""
     used = rows >= 0
@@ -267,14 +261,11 @@ def rows_at(matrix: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
 
 def place_rows(rows: Rows, index: KeyIndex, n_rows: int) -> Rows:
     """``n_rows`` rows, of which row k is the row of the key k; the boundary has none."""
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    known = index._first[1 : n_rows + 1]
-    is_key = known >= 0
-    lengths = rows.lengths
-    indptr[1 : len(known) + 1][is_key] = lengths[known[is_key]]
+    lengths, known = np.zeros(n_rows + 1, dtype=np.int64), index._first[1 : n_rows + 1]
+    lengths[1 : len(known) + 1] = np.append(rows.lengths, 0)[known]  # 0 of others, which are -1
     first = 0 if len(index) == 0 or index._first[0] < 0 else int(rows.indptr[1])
     shape = n_rows, rows.shape[1]
-    return Rows(rows.data[first:], rows.indices[first:], np.cumsum(indptr), shape)
+    return Rows(rows.data[first:], rows.indices[first:], np.cumsum(lengths), shape)
 
 
 def association(counts: Rows, prior: np.ndarray, strength: float) -> Rows:
@@ -365,7 +356,9 @@ class StateWeights(Storable):
         """Yield the requirements; blocks have ``sizes`` rows, ``exponents`` is a shape."""
         yield from sparse("coef", self.coef, (int(sum(sizes)), n_labels))
         yield Array("exponents", self.exponents, exponents)
-        yield from starts("starts", self.starts, sizes)
+        starts = np.cumsum([0, *sizes[:-1]])
+        yield indices("starts", self.starts, starts.shape, sum(sizes) + 1)
+        yield Fact("starts", np.array_equal(self.starts, starts), f"must be {starts}")
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the arrays of weights; of indptr, one of the largest of a model, no copy."""

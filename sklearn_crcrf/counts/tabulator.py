@@ -1,6 +1,6 @@
 """Every kind of observation as columns of symbols, and attributes where X is sparse."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -170,8 +170,8 @@ class Tabulator:
         if self._kind == "numbers":
             rows: Any = as_numbers(X, np.float64)
             rows = rows.toarray() if sp.issparse(rows) else rows
-            names = [f"x{j}" for j in range(rows.shape[1])]
-            return join_columns([_same_words(len(rows)), self._bin(rows, names)]), None
+            bins = self._bin(rows, [f"x{j}" for j in range(rows.shape[1])])
+            return join_columns([_same_words(len(rows)), bins]), None
         if self.words not in content.names:
             raise ValueError(
                 f"X has no column {self.words!r}, which holds the words, but {_some(content.names)}"
@@ -185,7 +185,8 @@ class Tabulator:
         not_symbols = {self.words, *self._numbers}
         # In an order that does not depend on X.
         others = sorted(name for name in table.names if name not in not_symbols)
-        symbols = _choose(table, [self.words, *others])
+        chosen = [self.words, *others]
+        symbols = table if chosen == [*table.names] else table.select(chosen)
         if not self._numbers:
             return symbols, bag
         numbers = self._bin(_numbers(table, self._numbers), self._numbers)
@@ -213,12 +214,7 @@ class Tabulator:
             raise ValueError(f"binning must give integers, but {self._binning} does not")
         if codes.shape[1] != len(names):
             names = [f"bin{j}" for j in range(codes.shape[1])]
-        columns = [np.unique(column.astype(np.int64), return_inverse=True) for column in codes.T]
-        return SymbolTable(
-            np.stack([ids for _, ids in columns], axis=1),
-            [bins.astype(str) for bins, _ in columns],
-            names,
-        )
+        return _symbols(codes.T.astype(np.int64), names)
 
 
 def _content(X: SequenceArray) -> Any:
@@ -273,17 +269,12 @@ def _table_of_objects(data: np.ndarray) -> SymbolTable:
     if len(missing):
         row, column = missing[0]
         raise ValueError(f"X, row {row}, column {column}: {data[row, column]} is not a symbol")
-    columns = [np.unique(column.astype(str), return_inverse=True) for column in data.T]
-    return SymbolTable(
-        np.stack([codes for _, codes in columns], axis=1),
-        [symbols for symbols, _ in columns],
-        [f"x{j}" for j in range(len(columns))],
-    )
+    names = [f"x{j}" for j in range(data.shape[1])]
+    return _symbols((column.astype(str) for column in data.T), names)
 
 
-def _choose(table: SymbolTable, names: Sequence[str]) -> SymbolTable:
-    """Choose some of the columns, in this order."""
-    order = [table.place(name) for name in names]
-    if order == list(range(len(table.names))):
-        return table
-    return SymbolTable(table.codes[:, order], [table.categories[j] for j in order], names)
+def _symbols(columns: Iterable[np.ndarray], names: Sequence[str]) -> SymbolTable:
+    """Make a table of symbols from columns of values."""
+    found = [np.unique(column, return_inverse=True) for column in columns]
+    codes = np.stack([codes for _, codes in found], axis=1)
+    return SymbolTable(codes, [values.astype(str) for values, _ in found], names)

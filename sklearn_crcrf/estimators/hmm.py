@@ -291,7 +291,7 @@ class HMM(CountingClassifier):
         token, slot = np.nonzero(part.rows >= 0)
         row = part.rows[token, slot]
         weight = entries_at(self.coef_, row, y[token])
-        structure, scores = batch.structure, self._scores(prepared, batch)
+        structure, tokens = batch.structure, np.arange(len(y))
         (previous, current), of_links = structure.links(), structure.rows_of_links()
         named = transition_names(y[previous], y[current], self.classes_)
         if self.encoder_.edge_types is not None:
@@ -299,13 +299,12 @@ class HMM(CountingClassifier):
             named = [
                 f"{k}{kinds[i]}" for k, i in zip(named, part.links.types[of_links], strict=True)
             ]
+        scores = self._scores(prepared, batch)
         weights = scores.of_transitions(of_links, y[previous], y[current])
         none = np.zeros_like(self.transitions_)
         entries = [
             Contributions.of("attribute", token, names[row], weight),
-            Contributions.of(
-                "attribute", np.arange(len(y)), ["any symbol"] * len(y), self.intercept_[y]
-            ),
+            Contributions.of("attribute", tokens, ["any symbol"] * len(y), self.intercept_[y]),
             Contributions.of("transition", current, named, weights),
             transition_contributions(none, self.begin_, self.end_, y, self.classes_, structure),
         ]

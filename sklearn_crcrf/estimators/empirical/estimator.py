@@ -439,6 +439,7 @@ class EmpiricalCRF(CountingClassifier):
         fold_of_token = np.repeat(fold_of_sequence, X.lengths)
         for fold, counts in enumerate(folds):
             twin._estimate(total - counts)
+            twin.model_.word_tagger = False  # it would take longer to make than it saves here
             found = getattr(twin, method)(X[fold_of_sequence == fold]).data
             if method == "predict":
                 predicted[fold_of_token == fold] = found

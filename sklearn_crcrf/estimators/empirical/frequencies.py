@@ -71,10 +71,8 @@ class FrequencyModel(CountedModel):
         frequency = stats.by_word.data / np.repeat(stats.n_seen, np.diff(stats.by_word.indptr))
         words = stats.by_word.copy()
         words.data = np.log(frequency) - FLOOR
-        self.exponents = Exponents(
-            [*state_entries(self.spelling, mu_oov, [], WORDS), Entry("edges", 1.0)],
-            n_slots=len(self.spelling.names) + 1,
-        )
+        entries = [*state_entries(self.spelling, mu_oov, [], WORDS), Entry("edges", 1.0)]
+        self.exponents = Exponents(entries, n_slots=len(self.spelling.names) + 1)
         self.exponents.update(exponents)
         blocks, n_entries = [self.spelling.coef, words], self.spelling.coef.nnz + words.nnz
         self.state = StateWeights(blocks, self.exponents.table(), n_entries)

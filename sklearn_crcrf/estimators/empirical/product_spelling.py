@@ -86,14 +86,19 @@ class ProductSpelling(Storable):
         columns = [number, spelled.T.ravel(), np.tile(labels, n)]
         table = aggregate(columns, np.tile(weights, n), len(number))
         index, rates = label_counts(table, len(base))
-        self._set_keys(index.keys, 1 + spelled.max(axis=0, initial=-1))
+        # Where symbols have rows, from the feature and symbol of each row after the first.
+        sizes, keys = 1 + spelled.max(axis=0, initial=-1), index.keys
+        starts = 1 + np.searchsorted(keys[:, 0], np.arange(n + 1))
+        self._places = np.append(0, np.cumsum(sizes)).astype(np.int32)
+        self._rows = np.full(self._places[-1] + 1, -1, dtype=np.int32)
+        self._rows[self._places[keys[:, 0]] + keys[:, 1]] = np.arange(1, len(keys) + 1)
         prior, rows = base[rates.indices], self.rows(spelled)[:, 1:] - 1
         estimate, total = np.empty_like(prior), rates.repeat(rates.sums())
         lengths = rates.lengths
         for k, (feature, _, shorter) in enumerate(EXPERTS):
             if shorter is None and feature not in SHORTER:
                 continue
-            begin, end = self._starts[k : k + 2] - 1
+            begin, end = starts[k : k + 2] - 1
             entries = slice(*rates.indptr[[begin, end]])
             if shorter is not None:
                 of_row = np.empty(end - begin, dtype=np.int32)
@@ -111,13 +116,6 @@ class ProductSpelling(Storable):
         self.exponents = np.array([1.0, *(expert.exponent for expert in EXPERTS)])
         self.coef = stack_rows(blocks, sum(len(block.data) for block in blocks))[0]
 
-    def _set_keys(self, keys: np.ndarray, sizes: np.ndarray) -> None:
-        """Set where symbols have rows, from the feature and symbol of each row after the first."""
-        self._starts = 1 + np.searchsorted(keys[:, 0], np.arange(len(sizes) + 1))
-        self._places = np.append(0, np.cumsum(sizes)).astype(np.int32)
-        self._rows = np.full(self._places[-1] + 1, -1, dtype=np.int32)
-        self._rows[self._places[keys[:, 0]] + keys[:, 1]] = np.arange(1, len(keys) + 1)
-
     def rows(self, spelling: np.ndarray) -> np.ndarray:
         """Rows of ``coef`` for words with these spelling ids.
 
@@ -134,6 +132,11 @@ class ProductSpelling(Storable):
         known = (spelling >= 0) & (spelling < np.diff(self._places))
         rows[:, 1:] = self._rows[np.where(known, spelling + self._places[:-1], -1)]
         return rows
+
+    def symbol_rows(self, slot: int, n_symbols: int) -> np.ndarray:
+        """The row of each of the symbols of a feature, int32; -1 for those without one."""
+        rows = self._rows[self._places[slot] : self._places[slot + 1]]
+        return np.append(rows, np.full(n_symbols - len(rows), -1, dtype=np.int32))
 
     def attribute_keys(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
         """For each slot: its features, and the symbol ids of its rows, (n_rows, n_features)."""
@@ -171,9 +174,7 @@ class ProductSpelling(Storable):
         known = np.flatnonzero(rows >= 0)
         in_order = np.array_equal(rows[known], np.arange(1, len(known) + 1)) and rows[-1] == -1
         yield Fact("_rows", in_order, "must rise by 1 where they are not -1")
-        starts = 1 + np.searchsorted(known, self._places)
-        yield Fact("_starts", np.array_equal(self._starts, starts), f"must be {starts}")
-        yield from sparse("coef", self.coef, (int(starts[-1]), n_labels))
+        yield from sparse("coef", self.coef, (1 + len(known), n_labels))
 
     def pair_requirements(self, n_labels: int) -> Iterator[Requirement]:
         """Yield the requirements of estimates for pairs of labels."""

@@ -10,7 +10,7 @@ from ...base.contributions import Contributions
 from ...counts import BOUNDARY, ColumnWindow, Counts, Table, Template
 from ...counts.counts import aggregate
 from ...counts.observations import Encoder
-from ...counts.rows import KeyIndex, Rows, Storable, label_counts, rows_at, starts
+from ...counts.rows import KeyIndex, Rows, Storable, label_counts, rows_at
 from ...data.ragged import SequenceArray, locate
 from ...labels.encoding import encode_labels
 from ...labels.segments.roles import Roles, roles_of
@@ -137,7 +137,6 @@ class SegmentRates(Storable):
             seen.append(-np.log1p(by_type.sums() / strength))
             spelled.append(by_type.csr()[:, :-1] / strength)
         self.seen, self.spelled = np.concatenate(seen), sp.vstack(spelled, format="csr")
-        self._starts = np.cumsum([0, *(len(index) for _, index in self._slots[:-1])])
 
     def rows(self, window: ColumnWindow) -> np.ndarray:
         """The rows of the runs that end at each token, -1 for unknown ones.
@@ -148,11 +147,12 @@ class SegmentRates(Storable):
         """
         n_tokens = window.offsets[-1]
         before = np.arange(n_tokens) - np.repeat(window.offsets[:-1], np.diff(window.offsets))
-        found = np.empty((n_tokens, len(SLOTS)), dtype=np.int32)
+        found, start = np.empty((n_tokens, len(SLOTS)), dtype=np.int32), 0
         for slot, (template, index) in enumerate(self._slots):
             rows = index.rows(window.symbols(template))
             known = (rows >= 0) & (before >= SLOTS[slot][1] - 1)
-            found[:, slot] = np.where(known, rows + self._starts[slot], -1)
+            found[:, slot] = np.where(known, rows + start, -1)
+            start += len(index)
         return found
 
     def gains(self, rows: np.ndarray, structure: SemiMarkovChain, scores: Scores) -> np.ndarray:
@@ -227,7 +227,6 @@ class SegmentRates(Storable):
         yield Fact("_slots", [*templates] == expected, "must be of the templates of segments")
         yield from encoder.indexed("_slots", self._slots)
         sizes = [len(index) for index in indexes]
-        yield from starts("_starts", self._starts, sizes)
         yield Array("seen", self.seen, (sum(sizes),), most=0.0)
         shape = sum(sizes), len(segment_roles(classes).types)
         yield from sparse("spelled", self.spelled, shape, least=0.0)

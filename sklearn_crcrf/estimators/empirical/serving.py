@@ -203,9 +203,7 @@ def _words(model: SmoothedModel, encoder, places: "_Places") -> dict[str, np.nda
     symbol_rows = []
     for j, (feature, known) in enumerate(zip(FEATURES, symbols, strict=True)):
         arrays |= string_arrays(feature, known)
-        ids = np.full((len(known), len(FEATURES)), UNKNOWN)
-        ids[:, j] = np.arange(len(known))
-        symbol_rows.append(model.spelling.rows(ids)[:, j + 1])
+        symbol_rows.append(model.spelling.symbol_rows(j, len(known)))
     flags = np.full(2 ** len(SIMPLE), UNKNOWN, dtype=np.int32)
     for i, symbol in enumerate(symbols[-1]):
         held = [] if symbol == "none" else symbol.split("+")
@@ -214,7 +212,7 @@ def _words(model: SmoothedModel, encoder, places: "_Places") -> dict[str, np.nda
         arrays |= string_arrays(f"column{k}", encoder.symbols(name))
     common = np.argsort(-n_seen, kind="stable")[:N_COMMON]
     return arrays | {
-        "symbol_rows": np.concatenate(symbol_rows).astype(np.int32),
+        "symbol_rows": np.concatenate(symbol_rows),
         "spelling_rows": model.spelling.rows(lexicon.spelling)[:, 1:],
         "kinds": word_kinds_of(n_seen),
         "flags": flags,

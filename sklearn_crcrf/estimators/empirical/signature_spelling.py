@@ -147,9 +147,8 @@ class JointSpelling(SignatureSpelling):
     def _fit(self, counts: np.ndarray) -> np.ndarray:
         total = counts.sum(axis=1, keepdims=True)
         smoothed = counts + self.strength * self.label_prior
-        return np.where(
-            total > 0, smoothed / np.maximum(total + self.strength, TINY), self.label_prior
-        )
+        estimate = smoothed / np.maximum(total + self.strength, TINY)
+        return np.where(total > 0, estimate, self.label_prior)
 
     def _fit_pairs(self, counts: sp.csr_array) -> None:
         self._pairs = _normalise(counts)
@@ -205,24 +204,18 @@ class MaxEntSpelling(SignatureSpelling):
         self._label_pairs = np.unique(counts.indices)
         if len(seen) == 0:
             return
-        before, after = np.divmod(seen, N_SIGNATURES)
-        self._weights = _fit_softmax(
-            _pair_features(before, after), counts[seen][:, self._label_pairs], self.strength
-        )
+        features = _pair_features(*np.divmod(seen, N_SIGNATURES))
+        counts = counts[seen][:, self._label_pairs]
+        self._weights = _fit_softmax(features, counts, self.strength)
 
     def _joint(self, before: np.ndarray, after: np.ndarray) -> sp.csr_array:
-        n_pairs = len(self._label_pairs)
+        n_pairs, shape = len(self._label_pairs), (len(before), self.probability.shape[1] ** 2)
         if n_pairs == 0:
-            return sp.csr_array((len(before), self.probability.shape[1] ** 2))
+            return sp.csr_array(shape)
         scores = _pair_features(before, after) @ self._weights
-        return sp.csr_array(
-            (
-                np.exp(log_softmax(scores, axis=1)).ravel(),
-                np.tile(self._label_pairs, len(before)),
-                np.arange(len(before) + 1) * n_pairs,
-            ),
-            shape=(len(before), self.probability.shape[1] ** 2),
-        )
+        probability = np.exp(log_softmax(scores, axis=1)).ravel()
+        columns, indptr = np.tile(self._label_pairs, shape[0]), np.arange(shape[0] + 1) * n_pairs
+        return sp.csr_array((probability, columns, indptr), shape=shape)
 
     def pair_requirements(self, n_labels: int) -> Iterator[Requirement]:
         pairs = self._label_pairs
@@ -258,11 +251,9 @@ def _fit_softmax(features: np.ndarray, counts, strength: float) -> np.ndarray:
         return scale * (penalty - counts.multiply(logs).sum()), scale * np.ravel(gradient)
 
     counts = sp.csr_array(counts)
-    options = {"maxiter": 200, "ftol": 1e-9}
+    start, options = np.zeros(np.prod(shape)), {"maxiter": 200, "ftol": 1e-9}
     with in_one_thread():
-        fitted = minimize(
-            loss, np.zeros(np.prod(shape)), jac=True, method="L-BFGS-B", options=options
-        )
+        fitted = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
     return fitted.x.reshape(shape)
 
 

@@ -17,7 +17,7 @@ from ...counts import Template
 from ...counts.links import EDGE_TYPE, TYPED_PAIRS
 from ...counts.observations import ATTRIBUTES, Encoder, Observations
 from ...counts.prepared import Prepared, PreparedLinks
-from ...counts.rows import FREQUENT, WEAKEST, starts
+from ...counts.rows import FREQUENT, WEAKEST
 from ...counts.triangles import TRIANGLES
 from ...labels.segments.roles import Roles
 from ...structures import ScoreGradient, Scores, SemiMarkovChain, Structure, TokenTransitions
@@ -89,8 +89,6 @@ class SmoothedModel(CountedModel):
         self.state, self._contexts = smoothing.state_weights(self.exponents.table())
         self.transitions = smoothing.transitions()
         self.edge_coef, self._edges = smoothing.edge_weights(self.transitions.inner)
-        sizes = [len(index) for _, index in self._edges[:-1]]
-        self._edge_starts = np.cumsum([0, *sizes], dtype=np.int32)
         inner = self.transitions.inner
         self.type_rates = smoothing.type_rates(inner)
         self.triangle_rates = smoothing.triangle_rates(inner, self.type_rates, self.exponents)
@@ -241,20 +239,20 @@ class SmoothedModel(CountedModel):
             of_cliques = exponents["cliques"]
             entries.append(self.triangle_rates.contributions(structure, y, classes, of_cliques))
         if prepared.attributes is not None:
-            attributes, exponent = prepared.attributes, exponents["attributes"]
-            entries.append(
-                attribute_contributions(
-                    attributes, self.attributes, y, encoder.attribute_names, exponent
-                )
-            )
+            known, exponent = encoder.attribute_names, exponents["attributes"]
+            given, coef = prepared.attributes, self.attributes
+            entries.append(attribute_contributions(given, coef, y, known, exponent))
         if self.segments is not None:
-            scores, of_segments = self.scores(prepared), self._segment_exponents()
-            entries.append(
-                self.segments.contributions(
-                    prepared.segments, structure, scores, y, of_segments, encoder
-                )
-            )
+            scores, runs = self.scores(prepared), prepared.segments
+            by_kind = self._segment_exponents()
+            found = self.segments.contributions(runs, structure, scores, y, by_kind, encoder)
+            entries.append(found)
         return Contributions.join(entries)
+
+    @property
+    def _edge_starts(self) -> np.ndarray:
+        """The first row of each of the ``_edges`` in ``edge_coef``."""
+        return np.cumsum([0, *(len(index) for _, index in self._edges[:-1])], dtype=np.int32)
 
     def common_transitions(self) -> np.ndarray:
         """Transition scores that are the same for all tokens, (n_labels, n_labels)."""
@@ -364,7 +362,6 @@ class SmoothedModel(CountedModel):
         yield from encoder.indexed("_edges", self._edges)
         sizes = [len(index) for _, index in self._edges]
         yield from sparse("edge_coef", self.edge_coef, (sum(sizes), n * n), least=0.0)
-        yield from starts("_edge_starts", self._edge_starts, sizes)
         for name in RAISING:
             raises = name not in self.exponents.names or self.exponents[name] >= 0.0
             yield Fact("exponents", raises, f"of {name} must not be negative")

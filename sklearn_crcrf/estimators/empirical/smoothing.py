@@ -225,17 +225,13 @@ class Smoothing:
 
     def type_rates(self, inner: np.ndarray) -> TypeRates | None:
         """The rates of the types of links, if links have types."""
-        stats = self._statistics
-        if stats.encoder.edge_types is None:
+        stats, types = self._statistics, self._statistics.encoder.edge_types
+        if types is None:
             return None
         pairs = stats.counts[TYPED_PAIRS]
-        return TypeRates(
-            pairs_of_links(pairs, self._are_directed()) if stats.encoder.links == "any" else pairs,
-            len(stats.encoder.edge_types),
-            np.exp(inner),
-            stats.label_prior,
-            self._strength,
-        )
+        if stats.encoder.links == "any":
+            pairs = pairs_of_links(pairs, self._are_directed())
+        return TypeRates(pairs, len(types), np.exp(inner), stats.label_prior, self._strength)
 
     def triangle_rates(
         self, inner: np.ndarray, type_rates: TypeRates | None, exponents: Exponents
@@ -248,8 +244,8 @@ class Smoothing:
         if type_rates is not None:
             gains = type_rates.coef.toarray().reshape(-1, n, n).transpose(0, 2, 1)
             scores = np.concatenate([scores, scores + exponents["edge types"] * gains])
-        given = stats.counts[TRIANGLES], self._are_directed(), np.exp(scores)
-        return TriangleRates(*given, stats.label_prior, self._strength)
+        table, is_directed, rates = stats.counts[TRIANGLES], self._are_directed(), np.exp(scores)
+        return TriangleRates(table, is_directed, rates, stats.label_prior, self._strength)
 
     def _are_directed(self) -> bool:
         """Tell whether the direction of the links of graphs means anything."""
