@@ -105,8 +105,9 @@ class TrainingData:
 
 def log_frequencies(data: TrainingData, smoothing: float) -> np.ndarray:
     """Logarithms of label frequencies, with ``smoothing`` added to each count."""
-    zeros = np.zeros((len(data.token_weight), data.n_labels)), np.zeros((data.n_labels,) * 2)
-    counts = data.residuals(*zeros).gold.sum(axis=0) + smoothing
+    n = data.n_labels
+    residuals = data.residuals(np.zeros((len(data.token_weight), n)), np.zeros((n, n)))
+    counts = residuals.gold.sum(axis=0) + smoothing
     return np.log(counts / counts.sum())
 
 

@@ -244,8 +244,13 @@ default="balanced"
 
         def scores(fitted: OutputCodeCRF, prepared: Any, batch: Batch) -> Scores:
             log_odds = state_scores(prepared[0], fitted.column_coef_, batch.start, batch.stop)
-            columns = fitted.column_transitions_, fitted.code_book_
-            return nearest_code_scores(find_bits, batch.structure, log_odds, *columns)
+            return nearest_code_scores(
+                find_bits,
+                batch.structure,
+                log_odds,
+                transitions=fitted.column_transitions_,
+                code=fitted.code_book_,
+            )
 
         y, mirror = self._map(X, self._decode, allowed, subject_to=subject_to, scores=scores)
         return mirror(self.classes_[np.concatenate(y)])
