@@ -266,6 +266,8 @@ def _without_headings(lines: list[str | None], sep: str) -> list[str | None]:
             at_start = not line or (at_start and _HASH.match(line) is not None)
             if at_start and line:
                 headings.append(i)
+    if not headings:
+        return lines
     chosen = set(headings)
     others = [None if i in chosen else line for i, line in enumerate(lines)]
     like_tokens = _layouts(_rows(others, sep))
