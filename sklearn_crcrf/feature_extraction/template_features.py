@@ -191,9 +191,11 @@ class Expansion:
         text_code = np.zeros(combinations.shape[1], dtype=np.int32)
         joined = [next(inserted) if isinstance(p, Macro) else ([p], text_code) for p in parts]
         symbols = JoinedStrings([texts for texts, _ in joined], [code for _, code in joined])
-        doubtful, vocabulary = self.doubtful(parts, macros, combinations), Vocabulary()
+        column, doubtful = Column(codes, symbols), self.doubtful(parts, macros, combinations)
+        if doubtful.all():
+            return _unique(column)
+        vocabulary = Vocabulary()
         n_doubtful = len(vocabulary.add(symbols[doubtful]))
-        column = Column(codes, symbols)
         return column if len(vocabulary) == n_doubtful else _unique(column)
 
     def doubtful(

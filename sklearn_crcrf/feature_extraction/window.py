@@ -108,19 +108,26 @@ class _Symbols:
         self.table = table
         self.neighbours = Neighbours(lengths)
         self.column = lru_cache(maxsize=None)(self._column)
+        self.moved = lru_cache(maxsize=None)(self._moved)
         self.part = lru_cache(maxsize=None)(self._part)
 
     def _column(self, name: str, offset: int) -> Column:
+        if offset != 0:
+            positions = self.neighbours.beside(offset)
+            return self.neighbours.move(self.moved(name), positions, outside)
         j = self.table.place(name)
-        codes, symbols = self.table.codes[:, j], self.table.categories[j].tolist()
-        if offset == 0:
-            return Column(codes, symbols)
-        column = Column(codes, as_neighbours(symbols))  # none looks like a boundary
-        return self.neighbours.move(column, self.neighbours.beside(offset), outside)
+        return Column(self.table.codes[:, j], self.table.categories[j].tolist())
+
+    def _moved(self, name: str) -> Column:
+        """Escape the symbols of a column so that none looks like a boundary."""
+        codes, symbols = self.column(name, 0)
+        return Column(codes, as_neighbours(symbols))
 
     def _part(self, name: str, offset: int) -> list[str]:
         """Escape the symbols of a column, which are joined by a bar."""
-        return as_parts(self.column(name, offset).symbols)
+        symbols = self.column(name, offset).symbols
+        text = "".join(symbols)  # usually nothing is to be escaped
+        return as_parts(symbols) if "|" in text or "\\" in text else symbols
 
     def join(self, template: Places) -> Column:
         """Make the column of a template; its symbols are the combinations that occur."""
