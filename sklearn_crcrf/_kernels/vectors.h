@@ -106,35 +106,13 @@ static inline void restore_denormals(unsigned state) {
 #endif
 }
 
-#define REAL double
-#define INTEGER int64_t
-#define MANTISSA_BITS 52
-#define NAME(x) x##_d
-#define MAXIMUM INSTRUCTION(max_pd)
-#define MINIMUM INSTRUCTION(min_pd)
+#include "as_double.h"
 #include "vectors_of_type.h"
 #include "products_of_type.h"
-#undef REAL
-#undef INTEGER
-#undef MANTISSA_BITS
-#undef NAME
-#undef MAXIMUM
-#undef MINIMUM
-
-#define REAL float
-#define INTEGER int32_t
-#define MANTISSA_BITS 23
-#define NAME(x) x##_f
-#define MAXIMUM INSTRUCTION(max_ps)
-#define MINIMUM INSTRUCTION(min_ps)
+#include "as_float.h"
 #include "vectors_of_type.h"
 #include "products_of_type.h"
-#undef REAL
-#undef INTEGER
-#undef MANTISSA_BITS
-#undef NAME
-#undef MAXIMUM
-#undef MINIMUM
+#include "no_type.h"
 
 /* The function for the type of the numbers at x, under a name in capitals. */
 #define OF_TYPE(name, x) _Generic(*(x), float: name##_f, double: name##_d)

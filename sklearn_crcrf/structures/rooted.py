@@ -15,6 +15,7 @@ from .._kernels.chain.paths import (
 from .._kernels.chain.scores import BatchCounts, BatchScores
 from .._kernels.tree import sums as trees
 from .._kernels.tree.messages import TreeRows, best_other_labelling
+from ..data.ragged import joined_ranges
 from .base import Structure
 from .local import locally_normalised
 from .messages import Messages, TreeOrder
@@ -68,6 +69,12 @@ class Rooted(Structure):
     @abstractmethod
     def take(self, units: slice | np.ndarray) -> "Rooted":
         """As :meth:`Structure.take`."""
+
+    def subset(self, units: np.ndarray, scores: Scores) -> tuple["Rooted", np.ndarray, Scores]:
+        """Return structure, tokens and scores of some of the units, in double precision."""
+        part = self.take(units)
+        tokens = joined_ranges(self.offsets[units], np.diff(part.offsets))
+        return part, tokens, scores.tokens(tokens)
 
     @property
     @abstractmethod

@@ -7,7 +7,6 @@ import numpy as np
 
 from .._kernels.chain.scores import BatchCounts, BatchPotentials, BatchScores
 from .._kernels.tree import sums as trees
-from ..data.ragged import joined_ranges
 from .scores import AddTo, ScoreGradient, Scores
 
 __all__ = ["ScaledSums", "TreeSums"]
@@ -152,7 +151,7 @@ class ScaledSums(ABC):
         """Sum the units again whose log-partition is NaN."""
         self._failed = np.flatnonzero(np.isnan(self.log_z))
         if len(self._failed):
-            structure, self._tokens, scores = self._take(self._failed)
+            structure, self._tokens, scores = self._structure.subset(self._failed, self._given)
             if self._given.state.dtype == np.float64:
                 self._again = structure.messages(scores)
             else:
@@ -171,12 +170,6 @@ class ScaledSums(ABC):
             counts.state[self._tokens] += marginals
             counts.begin[:] += marginals[first].sum(axis=0)
             counts.end[:] += marginals[last].sum(axis=0)
-
-    def _take(self, units: np.ndarray) -> tuple[Any, np.ndarray, Scores]:
-        """Structure, tokens and scores of some of the units, in double precision."""
-        start, stop = self._structure.offsets[units], self._structure.offsets[units + 1]
-        tokens = joined_ranges(start, stop - start)
-        return self._structure.take(units), tokens, self._given.tokens(tokens)
 
 
 class TreeSums(ScaledSums):
@@ -223,7 +216,7 @@ class TreeSums(ScaledSums):
         trees.tree_covariances(*given, *self._work, left_out, values, states, counts)
         which = np.flatnonzero(left_out)
         if len(which):
-            structure, tokens, scores = self._take(which)
+            structure, tokens, scores = self._structure.subset(which, self._given)
             direction = np.zeros(scores.transition.shape), np.zeros(len(out.token_transitions))
             _, pullback = structure.messages(scores).covariance(values[tokens], *direction)
             of_these = ScoreGradient.zeros(scores)._replace(

@@ -1,4 +1,4 @@
-# Second derivatives of sums over all labellings of graphs; see _junction_trees.pxd.
+# Second derivatives of sums over all labellings of graphs; see graph/junction_messages.pxi.
 
 def add_junction_covariances(
     JunctionMessages messages,     # of sum_over_junction_trees IN

@@ -1,4 +1,4 @@
-# Best labellings of graphs, and samples of labellings; see _junction_trees.pxd.
+# Best labellings of graphs, and samples of labellings; see graph/junction_messages.pxi.
 
 def maximise_over_junction_trees(
     JunctionMessages messages,     # OUT

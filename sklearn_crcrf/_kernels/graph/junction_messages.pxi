@@ -33,6 +33,13 @@ cdef class JunctionMessages:
     (n_tables, n_labels, n_labels, n_labels); m, the messages of all steps.
     """
 
+    cdef:
+        const int64_t[::1] offsets     # (n_units + 1,) steps of each unit
+        JunctionTrees trees
+        Factors factors                # work space for the factors of a step
+        Layer value
+        tuple arrays                   # what the fields above point to
+
     def __cinit__(
         self, offsets, plan, work_space, table, of_triangle, message, state, tables, triangles, m
     ):

@@ -1,4 +1,4 @@
-# Sums over all labellings of graphs, and the expected uses of scores; see _junction_trees.pxd.
+# Sums over all labellings of graphs, and the expected uses of scores; see graph/junction_messages.pxi.
 
 def sum_over_junction_trees(
     JunctionMessages messages,     # OUT

@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels.chain.edges cimport Edges, find_entry
-from sklearn_crcrf._kernels.chain.paths cimport Heap, best_ways
+from sklearn_crcrf._kernels.chain.k_best cimport Heap, best_ways
 from sklearn_crcrf._kernels.chain.scores cimport BatchScores
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
 from sklearn_crcrf._kernels.searching cimport place_from

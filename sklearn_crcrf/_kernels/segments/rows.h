@@ -35,17 +35,11 @@ typedef struct {
 } SegmentRows;
 #endif
 
-#define REAL double
-#define NAME(x) x##_d
+#include "as_double.h"
 #include "segments/rows_of_type.h"
-#undef REAL
-#undef NAME
-
-#define REAL float
-#define NAME(x) x##_f
+#include "as_float.h"
 #include "segments/rows_of_type.h"
-#undef REAL
-#undef NAME
+#include "no_type.h"
 
 #define MIX_ROWS(table, ...) OF_TYPE(mix_rows, table)(table, __VA_ARGS__)
 #define ADD_ROW_PAIRS(factor, ...) OF_TYPE(add_row_pairs, factor)(factor, __VA_ARGS__)

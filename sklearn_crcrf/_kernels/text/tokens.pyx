@@ -11,9 +11,8 @@ from cpython.object cimport PyObject
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, int8_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
-from sklearn_crcrf._kernels.text.letters cimport class_of, ends_in, is_ascii, is_letter_or_digit
 from sklearn_crcrf._kernels.text.packed_rows cimport (
     Rows, WeightedRow, add_weighted, address_in, fetch_edges, fetch_start, fetch_weights,
     merge_gains, pair_of_labels, row_length, row_start, rows_in, weigh_row
@@ -26,4 +25,5 @@ from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
 from sklearn_crcrf._kernels.sizes import problem_of_nesting
 
 include "attribute_reader.pxi"
+include "letters.pxi"
 include "counted_scores.pxi"

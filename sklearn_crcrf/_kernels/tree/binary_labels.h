@@ -6,42 +6,11 @@
 
 #include "vectors.h"
 
-#define REAL double
-#define INTEGER int64_t
-#define MANTISSA_BITS 52
-#define EXPONENT_BIAS 1023
-/* The bits of 1, of sqrt(1/2), and of 2 ** MANTISSA_BITS. */
-#define ONE 0x3ff0000000000000
-#define ROOT 0x3fe6a09e667f3bcd
-#define MAGIC 0x4330000000000000
-#define NAME(x) x##_d
+#include "as_double.h"
 #include "tree/binary_labels_of_type.h"
-#undef REAL
-#undef INTEGER
-#undef MANTISSA_BITS
-#undef EXPONENT_BIAS
-#undef ONE
-#undef ROOT
-#undef MAGIC
-#undef NAME
-
-#define REAL float
-#define INTEGER int32_t
-#define MANTISSA_BITS 23
-#define EXPONENT_BIAS 127
-#define ONE 0x3f800000
-#define ROOT 0x3f3504f3
-#define MAGIC 0x4b000000
-#define NAME(x) x##_f
+#include "as_float.h"
 #include "tree/binary_labels_of_type.h"
-#undef REAL
-#undef INTEGER
-#undef MANTISSA_BITS
-#undef EXPONENT_BIAS
-#undef ONE
-#undef ROOT
-#undef MAGIC
-#undef NAME
+#include "no_type.h"
 
 #define SEND_BITS(c, ...) OF_TYPE(send_bits, c)(c, __VA_ARGS__)
 #define END_BITS(c, ...) OF_TYPE(end_bits, c)(c, __VA_ARGS__)

@@ -1,6 +1,6 @@
 # Covariances of how often a labelling y of trees uses each score, f(y), and <v, f(y)>.
 #
-# With the probabilities of tree/conditionals.pxd, for a node c with the parent p,
+# With the probabilities of tree/conditionals.pxi, for a node c with the parent p,
 #
 #     u_c(i) = sum_j p(y_c = j | y_p = i) (v_c(i, j) + a_c(j))
 #     a_p(i) = v_p(i) + sum_c u_c(i) - m_p

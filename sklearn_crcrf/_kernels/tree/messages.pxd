@@ -1,7 +1,5 @@
 from libc.stdint cimport int64_t
 
-from sklearn_crcrf._kernels.chain.scores cimport BatchScores
-
 
 cdef struct Trees:
     # The rows of all blocks; see tree/order.pxi
@@ -21,16 +19,3 @@ cdef class TreeRows:
     cdef:
         Trees trees
         tuple arrays                   # what trees point to
-
-
-cdef class UpwardMessages:
-    cdef:
-        BatchScores batch
-        TreeRows rows
-        const int64_t[::1] parent      # (n_tokens,) -1 for a root
-        const double[:, ::1] state     # (n_tokens, n_labels) with begin and end
-        const double[:, ::1] potential  # (n_labels, n_labels) exp(transition - top)
-        double top                     # maximum of the finite transition scores
-        double[:, ::1] up              # (n_tokens, n_labels)
-        double[::1] increment          # (n_tokens,) z
-        double[::1] log_z              # (n_units,) -inf where no labelling is possible

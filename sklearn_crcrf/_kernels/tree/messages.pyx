@@ -9,14 +9,12 @@ from sklearn_crcrf._kernels.chain.edges cimport (
     Edges, argmax_sum, count_transitions, fill_transitions, maximum, reversed_edges
 )
 from sklearn_crcrf._kernels.chain.scores cimport BatchScores
-from sklearn_crcrf._kernels.log_products cimport Product, log_product, normalise, product_of
 from sklearn_crcrf._kernels.log_sums cimport log_of_sum
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
-from sklearn_crcrf._kernels.tree.conditionals cimport (
-    Conditionals, add_pairs, conditionals_of, entries_into, set_conditionals, sum_of
-)
 
 include "order.pxi"
+include "log_products.pxi"
+include "conditionals.pxi"
 include "upward.pxi"
 include "covariance.pxi"
 include "excluding.pxi"

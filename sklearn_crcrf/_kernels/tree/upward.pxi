@@ -5,7 +5,7 @@
 #
 # where c are the children of v, state scores include begin and end scores, and z_v is such that
 # exp(up_v) sums to one: these are the probabilities of labels, given the scores of the subtree of v.
-# log Z is the sum of z_v. From the roots down, with the probabilities of tree/conditionals.pxd,
+# log Z is the sum of z_v. From the roots down, with the probabilities of tree/conditionals.pxi,
 #
 #     p(y_v = j)          = exp(up_v(j))                       (v: a root)
 #     p(y_p = i, y_c = j) = p(y_p = i) p(y_c = j | y_p = i)    (p: the parent of c)
@@ -15,10 +15,19 @@
 cdef class UpwardMessages:
     """The messages from the leaves of trees to their roots, and the scores they are made from.
 
-    parent (n_tokens,); state (n_tokens, n_labels) with begin and end; potential
-    (n_labels, n_labels), which is exp(transition - top); up (n_tokens, n_labels), increment
-    (n_tokens,) and log_z (n_units,), which upward_messages fills.
+    Their arrays are filled by upward_messages.
     """
+
+    cdef:
+        BatchScores batch
+        TreeRows rows
+        const int64_t[::1] parent      # (n_tokens,) -1 for a root
+        const double[:, ::1] state     # (n_tokens, n_labels) with begin and end
+        const double[:, ::1] potential  # (n_labels, n_labels) exp(transition - top)
+        double top                     # maximum of the finite transition scores
+        double[:, ::1] up              # (n_tokens, n_labels)
+        double[::1] increment          # (n_tokens,) z
+        double[::1] log_z              # (n_units,) -inf where no labelling is possible
 
     def __cinit__(
         self, BatchScores batch, TreeRows rows, parent, state, potential, top, up, increment, log_z

@@ -1,11 +1,11 @@
 """Chains whose scores reach back several labels, over the likely labels of each token."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...data.ragged import joined_ranges
 from ..base import Structure
 from ..candidates import Candidates
 from ..lattice.lattice import Lattice, LatticeScores
@@ -94,11 +94,7 @@ class HigherOrderChain(Structure):
     def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
         lattice, of_runs = self.lattice(scores)
         value, pull_runs = lattice.log_partition(of_runs)
-
-        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            return lattice.add_to_chain(pull_runs(weight), scores, ScoreGradient.of(out, scores))
-
-        return value, pullback
+        return value, partial(_pull_chain, lattice, pull_runs, scores)
 
     def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
         lattice, of_runs = self.lattice(scores)
@@ -106,11 +102,7 @@ class HigherOrderChain(Structure):
         edges = scores.token_transitions._replace(score=direction.token_transitions)
         moves = lattice.scores_of(Scores(state, transition, begin, end, edges))
         mean, pull_runs = lattice.covariance(of_runs, moves)
-
-        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            return lattice.add_to_chain(pull_runs(weight), scores, ScoreGradient.of(out, scores))
-
-        return mean, pullback
+        return mean, partial(_pull_chain, lattice, pull_runs, scores)
 
     def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
         # Marginals are derivatives of the log-partition, so derivatives of marginals are
@@ -146,11 +138,7 @@ class HigherOrderChain(Structure):
         few = np.flatnonzero([len(values) for values, _ in found] < wanted)
         while len(few) and threshold > LEAST:
             threshold *= SMALLER
-            part, tokens = (
-                self.take(few),
-                joined_ranges(self.offsets[few], np.diff(self.offsets)[few]),
-            )
-            own = scores.tokens(tokens)
+            part, (_, _, own) = self.take(few), self.chain.subset(few, scores)
             lattice, of_runs = part._lattice(own, part._candidates(own, threshold))
             for unit, best in zip(few, lattice.k_best(of_runs, k), strict=True):
                 found[unit] = best
@@ -198,3 +186,10 @@ class HigherOrderChain(Structure):
         """Return the last tokens of all runs of n tokens."""
         position = np.arange(self.n_tokens) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
         return np.flatnonzero(position >= n - 1)
+
+
+def _pull_chain(
+    lattice: Lattice, pull_runs: Pullback, scores: Scores, weight: np.ndarray, out: AddTo = None
+) -> ScoreGradient:
+    """Bring the derivatives by the scores of runs to the scores of the chain."""
+    return lattice.add_to_chain(pull_runs(weight), scores, ScoreGradient.of(out, scores))

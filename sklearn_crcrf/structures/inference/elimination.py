@@ -17,7 +17,7 @@ SLACK = 1.5
 
 
 class JunctionTrees(NamedTuple):
-    """The steps of an elimination, one for each token; see ``graph/junction_trees.pxd``.
+    """The steps of an elimination, unit by unit; see ``graph/junction_messages.pxi``.
 
     The parent of a step is the first step that eliminates one of its separators.
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._kernels.lattice.runs import score_lattice_runs
-from ...data.ragged import joined_ranges
 from ..scores import Scores
 from .lattice import Candidates, Lattice, LatticeScores
 
@@ -170,11 +169,7 @@ def chain_candidates(chain: Any, scores: Scores, threshold: float, most: int) ->
     lost = np.flatnonzero(np.isneginf(log_z))
     if len(lost) == 0:
         return likely
-    part, tokens = (
-        chain.take(lost),
-        joined_ranges(chain.offsets[lost], np.diff(chain.offsets)[lost]),
-    )
-    own = scores.tokens(tokens)
+    part, tokens, own = chain.subset(lost, scores)
     path, marginals = part.maximum(own)[1], part.marginals(own)[1]
     exact = Candidates.above(marginals, threshold, path).most_probable(most, path)
     source = np.arange(len(scores.state))

@@ -1,16 +1,8 @@
-"""Conditional probabilities of the labels of a node of a tree, given the label of its parent.
-
-    p(y_c = j | y_p = i) = exp(transition_c(i, j) + up_c(j)) / sum_j' exp(transition_c(i, j') + up_c(j'))
-
-where up_c are the messages of tree/upward.pxi. All else about a tree follows from them.
-"""
-
-from libc.math cimport INFINITY, exp
-from libc.stdint cimport int64_t
-
-from sklearn_crcrf._kernels.chain.scores cimport BatchScores
-from sklearn_crcrf._kernels.chain.edges cimport Edges
-
+# Conditional probabilities of the labels of a node of a tree, given the label of its parent.
+#
+#     p(y_c = j | y_p = i) = exp(transition_c(i, j) + up_c(j)) / sum_j' exp(transition_c(i, j') + up_c(j'))
+#
+# where up_c are the messages of tree/upward.pxi. All else about a tree follows from them.
 
 cdef struct Conditionals:
     # For one node after the other

@@ -1,8 +1,4 @@
-from libc.math cimport exp
-from libc.stdint cimport int32_t, int64_t
-
-from sklearn_crcrf._kernels.chain.edges cimport maximum
-from sklearn_crcrf._kernels.log_sums cimport log_of_sum
+# The factors of the steps of eliminations, and the messages; see graph/junction_messages.pxi.
 
 cdef enum: TOKENS = 0, TABLES = 1, MESSAGES = 2, TRIANGLES = 3
 
@@ -42,15 +38,6 @@ cdef struct Factors:
     int64_t *offset                # (count,) where the row begins
     int64_t *stride                # (count, n_axes) distance between labels of the separators
     int64_t *label                 # (n_axes,) the assignment
-
-
-cdef class JunctionMessages:
-    cdef:
-        const int64_t[::1] offsets     # (n_units + 1,) steps of each unit
-        JunctionTrees trees
-        Factors factors                # work space for the factors of a step
-        Layer value
-        tuple arrays                   # what the fields above point to
 
 
 cdef inline Layer layer_of(

@@ -1,10 +1,4 @@
-"""Kinds of ASCII letters, and the endings of words."""
-
-from libc.stdint cimport int64_t
-from libc.string cimport memcmp
-
-from sklearn_crcrf._kernels.text.texts cimport Text
-
+# Kinds of ASCII letters, and the endings of words.
 
 cdef inline bint is_ascii(Text text) noexcept nogil:
     cdef:

@@ -1,14 +1,6 @@
-"""Sums of exp(x_i + transition_t(i, j)) over labels i, from logarithms to logarithms.
-
-They are products with exp(transition). Sums that underflow are computed again in logarithms.
-"""
-
-from libc.math cimport INFINITY, exp, log
-from libc.stdint cimport int64_t
-
-from sklearn_crcrf._kernels.chain.edges cimport Edges, maximum
-from sklearn_crcrf._kernels.log_sums cimport log_of_sum
-
+# Sums of exp(x_i + transition_t(i, j)) over labels i, from logarithms to logarithms.
+#
+# They are products with exp(transition). Sums that underflow are computed again in logarithms.
 
 cdef struct Product:
     # From one token to the one after it, or back
