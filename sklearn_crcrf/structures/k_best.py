@@ -30,11 +30,15 @@ def k_best_paths(
         Takes the number of a sequence, and the arrays of its paths and of their scores to fill.
     """
     found = []
+    # How many labellings and states there are up to each token.
+    logs, states = (
+        np.append(0, np.cumsum(of_tokens)).tolist() for of_tokens in (np.log2(sizes), n_states)
+    )
     for sequence, (start, stop) in enumerate(pairwise(offsets.tolist())):
         n, length = k, stop - start
-        if np.log2(sizes[start:stop]).sum() < log2(k):
-            n = prod(sizes[start:stop].tolist())
-        n_steps = int(n_states[start:stop].sum()) * n
+        if logs[stop] - logs[start] < log2(k):
+            n = min(k, prod(sizes[start:stop].tolist()))
+        n_steps = (states[stop] - states[start]) * n
         check_number(n_steps, f"steps of the {n} best paths of {length} tokens")
         paths, value = np.zeros((n, length), dtype=np.int32), np.full(n, -np.inf)
         if length == 0:

@@ -40,7 +40,9 @@ class HasSpans(Structure):
         start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
         offsets, n_labels = self.offsets, self.n_labels_of(scores)
         unit = check_spans(offsets, start, stop, labels, n_labels)
-        whole, exact = self.part(np.arange(self.n_units), scores)
+        whole, exact = self, scores
+        if scores.state.dtype != float:
+            whole, exact = self.part(np.arange(self.n_units), scores)
         log_z, value = whole.log_partition(exact)[0], np.empty(len(start))
         n_tokens, begins = np.diff(offsets), np.append(0, np.cumsum(stop - start))
         after, before = (
