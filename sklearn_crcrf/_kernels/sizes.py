@@ -1,7 +1,5 @@
 """How many things 32-bit integers can number, and how deep and large nested input may be."""
 
-__all__ = ["DEEPEST", "LARGEST", "check_number", "problem_of_nesting"]
-
 LARGEST = 2**31 - 1
 # Levels of a feature dict, and attributes of a token with nested dicts.
 DEEPEST, MOST_NESTED = 100, 2**20

@@ -14,8 +14,6 @@ from joblib import cpu_count
 
 from .machine import Turns
 
-__all__ = ["Started", "Threads", "my_threads"]
-
 # How long a thread without a task stays awake: a few milliseconds.
 PATIENCE = 3000
 

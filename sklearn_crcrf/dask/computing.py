@@ -20,18 +20,6 @@ from .._version import __version__
 from .packages import require_dask
 from .sizes import register_sizes
 
-__all__ = [
-    "Calls",
-    "ComputationError",
-    "call",
-    "compute",
-    "current_client",
-    "persist",
-    "persist_evenly",
-    "task",
-    "tree",
-]
-
 FAN_IN = 8
 """How many results are merged at once."""
 

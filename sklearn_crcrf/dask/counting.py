@@ -14,8 +14,6 @@ from .computing import compute, task, tree
 from .estimator import CLIENT, DaskEstimator, with_client
 from .parts import concrete, labelled_parts, naming_part
 
-__all__ = ["DaskEmpiricalCRF", "DaskHMM", "Packed"]
-
 # The lowest level is several times as fast as the highest, and nearly as good.
 LEVEL = 1
 

@@ -10,8 +10,6 @@ from .estimator import CLIENT, DaskEstimator, with_client
 from .parts import labelled_parts
 from .shards import DaskShards
 
-__all__ = ["DaskCRF"]
-
 
 class DaskCRF(DaskEstimator, CRF):
     """:class:`~sklearn_crcrf.CRF` whose training data stays on the workers of Dask.

@@ -17,8 +17,6 @@ from .metrics import token_accuracy
 from .packages import require_dask
 from .parts import concrete, is_distributed, same_parts
 
-__all__ = ["DaskEstimator", "with_client"]
-
 CLIENT: dict[str, list] = {"client": [HasMethods(["compute", "gather", "persist"]), None]}
 """The constraint of the parameter that all estimators on Dask add."""
 

@@ -12,8 +12,6 @@ from ..metrics.tokens import right_sequences
 from .computing import compute, current_client, task, tree
 from .parts import concrete, naming_part, same_parts
 
-__all__ = ["segment_precision_recall_f1", "sequence_accuracy", "token_accuracy"]
-
 
 def token_accuracy(
     y_true: Any,

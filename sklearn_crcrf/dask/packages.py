@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["require_dask"]
-
 
 def require_dask(module: str = "dask") -> Any:
     """Import a module of Dask.

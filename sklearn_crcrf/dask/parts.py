@@ -10,15 +10,6 @@ from ..out_of_core.corpus_folder import refuse_what_needs_all
 from .computing import task
 from .packages import require_dask
 
-__all__ = [
-    "concrete",
-    "has_tokens",
-    "is_distributed",
-    "labelled_parts",
-    "naming_part",
-    "same_parts",
-]
-
 
 def is_distributed(X: Any) -> bool:
     """Say whether X consists of parts that are computed by Dask."""

@@ -9,8 +9,6 @@ from ..utils.unpacking import MAX_BYTES
 from .computing import task
 from .packages import require_dask
 
-__all__ = ["read_conll"]
-
 
 def read_conll(
     paths: str | os.PathLike | Iterable[str | os.PathLike],

@@ -13,8 +13,6 @@ from ..linear.parts import ModelShape, Part, Survey, read_part
 from .computing import FAN_IN, Calls, call, compute, persist, persist_evenly, task, tree
 from .parts import concrete, has_tokens, naming_part
 
-__all__ = ["DaskShards"]
-
 
 class DaskShards:
     """Makes the shards of one model from data in parts, which stays on the workers.

@@ -11,8 +11,6 @@ from ..base.classifier import BaseSequenceClassifier
 from ..linear.parts import ModelShape, Part, Survey
 from .packages import require_dask
 
-__all__ = ["register_sizes", "size_of"]
-
 OWN = (Part, Survey, ModelShape, BaseSequenceClassifier)
 """Classes that Dask would take for small objects, or for a few numbers of a tuple."""
 

@@ -9,8 +9,6 @@ import numpy as np
 from ..utils.soundness import Fact, Requirement, indices
 from .vocabulary import Vocabulary
 
-__all__ = ["Phrases", "following_tokens"]
-
 
 class Phrases:
     """Runs of symbols, each with a number, as a tree of their symbols.

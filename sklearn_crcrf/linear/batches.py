@@ -12,8 +12,6 @@ from scipy.linalg import get_blas_funcs
 from .objective import Shard
 from .terms import TermWeights
 
-__all__ = ["BatchObjective"]
-
 # When the common scale of the state weights is below this, they are multiplied by it.
 SMALLEST_SCALE = 1e-4
 

@@ -37,8 +37,6 @@ from .corpus import Corpus, check_magnitude, check_possible, edge_columns
 from .encoder import AttributeEncoder
 from .terms import TransitionFeature
 
-__all__ = ["DECODERS", "LinearChainClassifier", "LinearClassifier", "linear_tagger_of"]
-
 
 def _best_marginals(classifier: BaseSequenceClassifier, chain, scores, first) -> np.ndarray:
     """Return the label of each token with the highest marginal."""

@@ -10,16 +10,6 @@ from ..data.ragged import joined_ranges, locate, longest_first
 from ..labels.constraints.constraints import Constraints
 from ..structures import Scores, Structure, TokenTransitions
 
-__all__ = [
-    "Chunk",
-    "Corpus",
-    "check_magnitude",
-    "check_possible",
-    "edge_columns",
-    "transition_counts",
-    "without_columns",
-]
-
 # About the number of state scores in a chunk, whose units go through a criterion together, and in
 # a block of chunks, whose gradient by the weights is computed together.
 CHUNK, BLOCK = 2**18, 2**19

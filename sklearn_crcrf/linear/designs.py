@@ -23,15 +23,6 @@ from ..data.csr import csr_arrays
 from ..data.sums import RowSums
 from .factoring import Factored, factor
 
-__all__ = [
-    "DenseDesign",
-    "FactoredDesign",
-    "ObservedDesign",
-    "SparseDesign",
-    "observed_pairs",
-    "sparse_design",
-]
-
 # An attribute that has weights for more labels than this gets a row of weights for all labels.
 FEW_LABELS = 2
 

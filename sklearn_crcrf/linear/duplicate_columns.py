@@ -9,8 +9,6 @@ from sklearn.utils.sparsefuncs import inplace_csr_column_scale, inplace_csr_row_
 from .._kernels.sparse.columns import number_by_appearance, some_entries, split_by_rows
 from ..data.csr import csr_arrays
 
-__all__ = ["DuplicateColumns", "find_duplicates"]
-
 
 class DuplicateColumns(NamedTuple):
     """Groups of duplicate attributes, each replaced by one attribute.

@@ -9,8 +9,6 @@ import scipy.sparse as sp
 from ..data.ragged import SequenceArray
 from ..utils.soundness import Array, Fact, Requirement
 
-__all__ = ["EdgeEncoder"]
-
 KINDS = {
     "none": "edges without types or attributes",
     "types": "types of edges",

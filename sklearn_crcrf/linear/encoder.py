@@ -18,8 +18,6 @@ from ..utils.soundness import Array, Fact, Requirement, below, indices
 from ..utils.warning import warn_caller
 from .edge_data import EdgeEncoder
 
-__all__ = ["AttributeEncoder"]
-
 Matrix: TypeAlias = sp.csr_array | np.ndarray
 
 

@@ -17,8 +17,6 @@ from .link_tables import link_tables
 from .message_order import MessageOrder
 from .terms import TransitionFeature
 
-__all__ = ["Coefficients", "Differences", "Examples", "correct", "find", "step_by_margin"]
-
 # Each call of a kernel is for sequences of about this number of scores, to be interruptible.
 PIECE = 2**24
 

@@ -10,8 +10,6 @@ from .._kernels.sizes import LARGEST
 from .._kernels.sparse.columns import column_values, find_companions, some_entries
 from ..data.csr import csr_arrays
 
-__all__ = ["Factored", "factor"]
-
 # For fewer rows than this, the sum of the weights of a group costs as much as it saves.
 FEWEST = 12
 

@@ -12,8 +12,6 @@ from ..out_of_core import CorpusFolder
 from .objective import AddParts, Shard, here
 from .parts import ModelShape, Part, Survey, read_part
 
-__all__ = ["FolderShards", "Spool"]
-
 ALIGNMENT = 64
 
 

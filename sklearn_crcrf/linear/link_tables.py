@@ -6,8 +6,6 @@ import scipy.sparse as sp
 from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
 
-__all__ = ["different_rows", "link_tables"]
-
 # Each change of a weight changes all tables. They pay if there are not more than one for this
 # number of pairs of labels. The other number limits their memory: it is of all their scores.
 PAIRS_PER_TABLE, MOST_SCORES = 8, 2**22

@@ -7,8 +7,6 @@ import numpy as np
 from ..structures import Structure
 from ..structures.scores import ends
 
-__all__ = ["MessageOrder"]
-
 
 class MessageOrder(NamedTuple):
     """The order of the tokens of each unit, in which each sends a message to one linked token.

@@ -28,8 +28,6 @@ from ..utils.memory import retain_freed_memory
 from .corpus import Chunk, Corpus
 from .terms import Terms, TermWeights
 
-__all__ = ["Objective", "OwnColumns", "Shard", "elsewhere", "here"]
-
 # Number of weights whose penalty is computed as one task.
 PIECE = 2**18
 # Number of sequences in a batch of stochastic descent.

@@ -23,8 +23,6 @@ from .objective import OwnColumns, Shard
 from .problem import Problem
 from .terms import Terms, numbered
 
-__all__ = ["ModelShape", "OwnCorpus", "Part", "Survey", "read_part"]
-
 # A pair of attribute and label is one number: the attribute times this, plus the label.
 LABELS = 2**32
 

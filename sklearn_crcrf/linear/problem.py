@@ -16,8 +16,6 @@ from .duplicate_columns import DuplicateColumns, find_duplicates
 from .objective import Objective, OwnColumns, Shard, here
 from .terms import Term, Terms, shared_terms
 
-__all__ = ["Problem"]
-
 # Attributes are merged only if at most this fraction of them is left.
 FEWER = 0.9
 

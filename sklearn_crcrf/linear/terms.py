@@ -17,18 +17,6 @@ from ..structures import ScoreGradient, Scores, TokenTransitions
 from ..utils.memory import require_memory
 from .link_tables import different_rows
 
-__all__ = [
-    "Boundary",
-    "Term",
-    "TermWeights",
-    "Terms",
-    "Transition",
-    "TransitionFeature",
-    "TransitionTables",
-    "numbered",
-    "shared_terms",
-]
-
 # Number of vectors of all weights that training takes at least.
 COPIES = 3
 

@@ -23,15 +23,6 @@ from ..data.symbols import SymbolTable, symbolize
 from ..training.monitor import steps
 from ..utils.replacing import replacing
 
-__all__ = [
-    "CorpusFolder",
-    "complete",
-    "is_complete",
-    "part_source",
-    "refuse_what_needs_all",
-    "write_part",
-]
-
 FORMAT, VERSION = "corpus folder of sklearn_crcrf", 1
 CORPUS, PART = "corpus.json", "part.json"
 BLOCK = 2**20

@@ -8,8 +8,6 @@ from ..training.monitor import steps
 from ..utils.replacing import replacing
 from .corpus_folder import CorpusFolder
 
-__all__ = ["predict_to_file"]
-
 # Number of sequences whose probabilities are in memory at a time.
 CHUNK = 500
 

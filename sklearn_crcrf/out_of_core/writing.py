@@ -27,8 +27,6 @@ from ..utils.lines import split_lines
 from ..utils.unpacking import cannot_be_decoded
 from .corpus_folder import CorpusFolder, complete, is_complete, part_source, write_part
 
-__all__ = ["pieces_of", "write_corpus", "write_parts"]
-
 # About the number of lines in a part.
 LINES = 250_000
 GZIP = b"\x1f\x8b"

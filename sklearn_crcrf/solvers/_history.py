@@ -9,8 +9,6 @@ from scipy.linalg import solve_triangular
 from .._kernels.sparse import history
 from .._kernels.threads import my_threads
 
-__all__ = ["History"]
-
 # A step along which the gradient hardly changes says nothing of the curvature.
 CURVATURE = 1e-10
 # A longer history saves iterations, which pays while a pass over it takes less time than the

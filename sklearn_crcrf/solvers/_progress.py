@@ -8,8 +8,6 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_array
 
-__all__ = ["LIMIT", "SMALLER", "VECTOR", "Objective", "Progress", "as_weights", "negligible"]
-
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 LIMIT = "the objective falls no further in this precision"

@@ -8,8 +8,6 @@ from scipy.optimize import OptimizeResult
 
 from ._progress import Progress
 
-__all__ = ["adagrad"]
-
 # Units are learned from in parts of this number, between which training can be interrupted.
 PART = 2**13
 

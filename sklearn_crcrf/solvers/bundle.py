@@ -7,8 +7,6 @@ from scipy.optimize import OptimizeResult
 
 from ._progress import SMALLER, Objective, Progress, as_weights
 
-__all__ = ["bundle"]
-
 # A plane that has had no share of the minimum for this number of iterations is left out.
 PATIENCE = 20
 # The minimum over planes is found up to this fraction of the gap, by at most this number of steps.

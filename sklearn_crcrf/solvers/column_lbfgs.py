@@ -8,8 +8,6 @@ from scipy.optimize import OptimizeResult
 
 from ._progress import LIMIT, PERIOD, SMALLER, negligible
 
-__all__ = ["column_lbfgs"]
-
 # Armijo's condition, and by how much a step that does not meet it is shortened.
 SUFFICIENT, SHORTER, MAX_TRIES = 1e-4, 0.25, 12
 # Inner products are taken in the precision of x within blocks of this number of rows.

@@ -9,8 +9,6 @@ from sklearn.utils import check_array
 
 from ._progress import VECTOR, Objective, Progress, as_weights, negligible
 
-__all__ = ["iterative_scaling"]
-
 
 def iterative_scaling(
     fun: Objective,

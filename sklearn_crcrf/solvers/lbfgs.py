@@ -8,8 +8,6 @@ from scipy.optimize import OptimizeResult
 from ._history import History
 from ._progress import LIMIT, SMALLER, Objective, Progress, as_weights, negligible
 
-__all__ = ["backtrack", "descend", "lbfgs"]
-
 NOT_LOWER = "the line search found no lower point"
 
 # The fraction of the expected decrease that a step must reach.

@@ -11,8 +11,6 @@ from .._kernels.sparse.weights import l1_norm, project, pseudo_gradient
 from ._progress import Objective, Progress, as_weights
 from .lbfgs import descend
 
-__all__ = ["owlqn"]
-
 
 def owlqn(
     fun: Objective,

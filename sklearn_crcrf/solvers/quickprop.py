@@ -8,8 +8,6 @@ from scipy.optimize import OptimizeResult
 from ._progress import LIMIT, Objective, Progress, as_weights, negligible
 from .lbfgs import backtrack
 
-__all__ = ["quickprop"]
-
 GROWTH = 1.75
 
 

@@ -7,8 +7,6 @@ from scipy.optimize import OptimizeResult
 
 from ._progress import LIMIT, Objective, Progress, as_weights, negligible
 
-__all__ = ["rprop"]
-
 GROWTH, SHRINKAGE = 1.2, 0.5
 SMALLEST, LARGEST = 1e-8, 50.0
 MAX_TRIALS = 20

@@ -8,8 +8,6 @@ from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from ._progress import LIMIT, SMALLER, Objective, Progress, as_weights, negligible
 
-__all__ = ["bounded_lbfgs", "conjugate_gradient", "newton_cg"]
-
 
 def bounded_lbfgs(
     fun: Objective,

@@ -8,8 +8,6 @@ from scipy.optimize import OptimizeResult
 
 from ._progress import SMALLER, Progress
 
-__all__ = ["sgd"]
-
 # Number of epochs over which the objective must fall by tol.
 PERIOD = 5
 # Number of points per epoch that enter the mean.

@@ -8,8 +8,6 @@ import numpy as np
 
 from .._kernels.sizes import check_number
 
-__all__ = ["k_best_paths"]
-
 
 def k_best_paths(
     offsets: np.ndarray,

@@ -22,8 +22,6 @@ from .messages import Messages, TreeOrder
 from .scaled_sums import ScaledSums
 from .scores import AddTo, Pullback, ScoreGradient, Scores, add_with_ends, with_ends
 
-__all__ = ["Rooted", "conditional_scores"]
-
 
 def conditional_scores(
     structure: Structure, scores: Scores, y: np.ndarray, neighbours: Collection[int]

@@ -9,8 +9,6 @@ from .._kernels.chain.scores import BatchCounts, BatchPotentials, BatchScores
 from .._kernels.tree import sums as trees
 from .scores import AddTo, ScoreGradient, Scores
 
-__all__ = ["ScaledSums", "TreeSums"]
-
 # Products of probabilities with larger values could overflow.
 LARGEST = 1e20
 

@@ -8,9 +8,6 @@ from typing import Any, Self
 
 from ..utils.replaced_parts import parameter_names, remember_parts
 
-__all__ = ["FittedState"]
-
-
 # Held only while the state of an estimator is exchanged, and while a process forks.
 EXCHANGING = Lock()
 if hasattr(os, "register_at_fork"):

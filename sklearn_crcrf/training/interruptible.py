@@ -13,8 +13,6 @@ from contextvars import ContextVar, copy_context
 from threading import current_thread, main_thread
 from typing import Any, Self
 
-__all__ = ["Stop", "check_not_stopped", "interruptible", "is_nested", "nested_fits"]
-
 
 class Stop:
     """Whether nested fits shall end.

@@ -19,9 +19,6 @@ except ImportError:
         """Stands in where scikit-learn has no callbacks."""
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "hold_out", "hold_out_of", "train"]
-
-
 class FitProgress:
     """The iterations of one fit, as tasks of the callbacks of an estimator.
 

@@ -12,8 +12,6 @@ from scipy.optimize import OptimizeResult
 
 from . import check_not_stopped, is_nested
 
-__all__ = ["Iteration", "Step", "Training", "listening", "steps"]
-
 
 class Iteration(NamedTuple):
     """What there is to tell of an iteration; as a string, one line.

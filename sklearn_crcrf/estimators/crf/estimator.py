@@ -30,8 +30,6 @@ from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
 from .solving import SOLVERS, check_supported, choose_solver, solve
 
-__all__ = ["CRF"]
-
 # The tolerance of a model that only says how much it is worth beside others.
 ROUGH = 0.1
 

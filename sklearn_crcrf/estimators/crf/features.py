@@ -14,8 +14,6 @@ from ...base.weights import Weights
 from ...linear.corpus import Corpus, transition_counts, without_columns
 from ...linear.designs import observed_pairs
 
-__all__ = ["FEATURES", "Features", "all_features", "observed_features"]
-
 
 class Features(NamedTuple):
     """The features that have a weight.

@@ -11,8 +11,6 @@ from ...base.weights import Weights
 from ...data.ragged import SequenceArray, object_array
 from .estimator import CRF
 
-__all__ = ["check_labels", "crf_with_weights"]
-
 
 def check_labels(labels: Sequence[str], max_bytes: int | None) -> None:
     """Raise ValueError if labels and transition weights take more than ``max_bytes``.

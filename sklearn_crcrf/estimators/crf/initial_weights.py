@@ -18,8 +18,6 @@ from ...linear.problem import Problem
 from ...training import nested_fits
 from .solving import solve
 
-__all__ = ["STARTS", "given_weights", "trained_weights"]
-
 # Smoothing, as a number of observations of each label.
 PRIOR = 1.0
 # With k attributes per token, empirical weights have the factor SHARE / (k + ALONE). The loss is

@@ -23,8 +23,6 @@ from ...solvers import (
 from ...structures import Scores, Structure
 from ...utils.linear_algebra import in_one_thread
 
-__all__ = ["SOLVERS", "Solver", "check_supported", "choose_solver", "solve"]
-
 # Products of weights and the variance of a prior must be numbers.
 LARGEST_SIGMA = 1e100
 

@@ -20,8 +20,6 @@ from ..spans import HasSpans
 from .span_margins import margins_of_spans
 from .sums import PathSums
 
-__all__ = ["Chain"]
-
 
 class Chain(HasSpans, Rooted):
     """Linear chains of labels over the sequences of a batch.

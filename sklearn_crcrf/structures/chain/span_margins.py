@@ -9,8 +9,6 @@ from ...data.ragged import longest_first
 from ..scores import AddTo, Pullback, ScoreGradient, Scores, add_with_ends, ends, with_ends
 from ..spans import check_spans
 
-__all__ = ["best_prefixes", "margins_of_spans"]
-
 
 def margins_of_spans(
     offsets: np.ndarray,

@@ -7,8 +7,6 @@ from ..._kernels.chain.scores import BatchCounts
 from ..scaled_sums import ScaledSums, TreeSums
 from ..scores import ScoreGradient
 
-__all__ = ["PathSums"]
-
 # Exponentials of the scores are kept for the derivatives if their number is at most this.
 KEPT = 2**24
 

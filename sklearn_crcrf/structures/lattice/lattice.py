@@ -26,8 +26,6 @@ from ..k_best import k_best_paths
 from ..scores import Pullback, ScoreGradient, Scores, add_with_ends
 from ..spans import HasSpans
 
-__all__ = ["Lattice", "LatticeScores"]
-
 
 class LatticeScores(NamedTuple):
     """Scores of all runs of candidates of a :class:`Lattice`, or derivatives by these scores.

@@ -9,8 +9,6 @@ from ..rooted import Rooted
 from ..scaled_sums import TreeSums
 from ..scores import Scores
 
-__all__ = ["Forest"]
-
 
 class Forest(Rooted):
     """Trees of labels over the tokens of a batch: each token has at most one parent.
