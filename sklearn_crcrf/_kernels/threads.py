@@ -61,7 +61,7 @@ class Threads:
         return Started(self._team, function, tasks)
 
     def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
-        """The results of the function for all tasks.
+        """Return the results of the function for all tasks.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Started:
         return len(self._done) == len(self._tasks) or self._error is not None
 
     def results(self) -> list[Any]:
-        """The results of the function for all tasks, once all are done.
+        """Return the results of the function for all tasks, once all are done.
 
         Until then this thread does tasks too, also tasks of other calls.
         """
@@ -175,7 +175,7 @@ _mine = threading.local()
 
 
 def my_threads(n_threads: int) -> Threads:
-    """The ``n_threads`` threads of the calling thread, the same at every call."""
+    """Return the ``n_threads`` threads of the calling thread, the same at every call."""
     if not hasattr(_mine, "threads"):
         _mine.threads = {}
     if n_threads not in _mine.threads:

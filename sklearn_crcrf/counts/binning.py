@@ -58,7 +58,7 @@ class EqualFrequencyBins(Sound, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The bin of every value.
+        """Return the bin of every value.
 
         Parameters
         ----------

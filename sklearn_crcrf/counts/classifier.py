@@ -47,12 +47,12 @@ class Pending:
         self._fitted, self._counts, self._lock = fitted, counts, Lock()
 
     def content(self) -> tuple[Any, list[PartialCounts]]:
-        """The last estimates, and the counts of all data; none if they are the ``counts_``."""
+        """Return the last estimates, and the counts of all data unless they are ``counts_``."""
         with self._lock:
             return self._fitted, self._counts
 
     def estimate(self) -> Any:
-        """An estimator that is fitted to all counts; only the first call computes it."""
+        """Return an estimator that is fitted to all counts; only the first call computes it."""
         with self._lock:
             if self._counts:
                 fitted = copy(self._fitted)
@@ -476,7 +476,7 @@ def count(
 
 
 def finish(estimator: Estimator, counts: PartialCounts) -> Estimator:
-    """An estimator that is fitted to counts: the same, bit for bit, as one fit to all data.
+    """Return an estimator that is fitted to counts: the same, bit for bit, as one fit to all data.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def kind_of_links(structure: Structure) -> str:
 
 
 def edge_types(X: SequenceArray, structure: Structure) -> list[str] | None:
-    """The type of each link of a structure.
+    """Return the type of each link of a structure.
 
     Parameters
     ----------

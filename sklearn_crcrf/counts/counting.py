@@ -45,11 +45,11 @@ class ColumnWindow:
         self._walks: dict[tuple[int, int], Walks] = {}
 
     def symbols(self, template: Template) -> list[np.ndarray]:
-        """The symbols of a template, each as an int32 array of shape (n_events,)."""
+        """Return the symbols of a template, each as an int32 array of shape (n_events,)."""
         return [self._symbol(template, *symbol) for symbol in template.symbols]
 
     def of_links(self, template: Template) -> list[np.ndarray]:
-        """The symbols of a template with labels at -1 and 0, for each link in their order."""
+        """Return the symbols of a template with labels at -1 and 0, for each link in order."""
         if self._links is None:
             is_first = np.zeros(self.offsets[-1], dtype=bool)
             is_first[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
@@ -240,7 +240,7 @@ def count_folds(
 def count_folds_of(
     window: ColumnWindow, templates: Sequence[Template], fold: np.ndarray, weights: np.ndarray
 ) -> list[Counts]:
-    """The same for checked columns and weights, and the fold of each sequence."""
+    """Return the same for checked columns and weights, and the fold of each sequence."""
     n_folds = int(fold.max(initial=-1)) + 1
     fold = np.repeat(fold, np.diff(window.offsets))
     # The fold is the first id of every event, so the events of one fold are consecutive.

@@ -45,7 +45,7 @@ def count_events(
     weights: np.ndarray,
     n_events: int,
 ) -> Table:
-    """The same for rows of the ids at an offset from each token, BOUNDARY outside its sequence.
+    """Count rows of the ids at an offset from each token, BOUNDARY outside its sequence.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def cut(table: Table, n_ids: int, size: int) -> Iterator[Table]:
 
 
 def merge(a: Table, b: Table, sign: float = 1.0) -> Table:
-    """The rows of both tables with summed weights; weights of ``b`` count times ``sign``."""
+    """Return the rows of both tables with summed weights; weights of ``b`` count times ``sign``."""
     return Table(*merge_events(*_sorted(a), *_sorted(b), sign))
 
 
@@ -104,7 +104,7 @@ def subtract(a: Table, b: Table) -> Table:
 
 
 def frequent(table: Table, n_ids: int, least: float) -> Table:
-    """The rows whose first ``n_ids`` ids have a sum of weights of at least ``least``."""
+    """Return the rows whose first ``n_ids`` ids have a sum of weights of at least ``least``."""
     events, weights = table
     begins = np.append(True, (events[1:, :n_ids] != events[:-1, :n_ids]).any(axis=1))
     starts = np.flatnonzero(begins[: len(events)])
@@ -236,7 +236,7 @@ class Counts(Mapping):
         return Counts({**self, **pruned})
 
     def labels(self) -> np.ndarray:
-        """The ids of all labels that were counted, in increasing order."""
+        """Return the ids of all labels that were counted, in increasing order."""
         last = [table.events[:, -1] for template, table in self.items() if template.labels]
         n_labels = max((int(ids.max(initial=BOUNDARY)) + 1 for ids in last), default=0)
         counted = np.zeros(n_labels + 1, dtype=bool)  # the last one stands for BOUNDARY, -1

@@ -56,14 +56,14 @@ class Lexicon:
         return [self.words, *self._spellings]
 
     def copy(self) -> "Lexicon":
-        """The same ids; either copy can then learn more without the other."""
+        """Return the same ids; either copy can then learn more without the other."""
         twin = copy(self)
         twin.words = self.words.copy()
         twin._spellings = [vocabulary.copy() for vocabulary in self._spellings]
         return twin
 
     def vocabulary(self, feature: str) -> Vocabulary:
-        """The symbols of a spelling feature."""
+        """Return the symbols of a spelling feature."""
         return self._spellings[self.features.index(feature)]
 
     def requirements(self) -> Iterator[Requirement]:

@@ -89,7 +89,7 @@ class _Ends:
         self._tokens = np.append(other[self._links[:-1]], -1)
 
     def extend(self, walks: Walks, last: int, new: int) -> Walks:
-        """The walks with an offset more, after the offset ``last``."""
+        """Return the walks with an offset more, after the offset ``last``."""
         token = walks.tokens[last]
         n_links = np.where(token < 0, 0, self._n_links[token])
         n_walks = np.maximum(n_links, 1)

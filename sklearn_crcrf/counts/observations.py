@@ -50,7 +50,7 @@ class Columns(dict):
         return self._spelling[:, self._features.index(name)][self._word]
 
     def take(self, tokens: np.ndarray) -> "Columns":
-        """The columns of some of the tokens, chosen by a mask."""
+        """Return the columns of some of the tokens, chosen by a mask."""
         symbols = {name: ids[tokens] for name, ids in self.items()}
         return Columns(symbols, self._word[tokens], self._spelling, self._features)
 
@@ -114,14 +114,14 @@ class Observations(NamedTuple):
         )
 
     def links(self) -> Links | None:
-        """The links of these tokens; None if they are from each token to the next one."""
+        """Return the links of these tokens; None if they are from each token to the next one."""
         symbols = {} if self.edge_types is None else {EDGE_TYPE: self.edge_types}
         if self.structure.is_sequential() and not symbols:
             return None
         return Links(*self.structure.links(), self.structure.n_tokens, symbols)
 
     def window(self) -> ColumnWindow:
-        """The symbols around these tokens."""
+        """Return the symbols around these tokens."""
         return ColumnWindow(self.columns, None, self.structure.offsets, self.links())
 
 
@@ -281,7 +281,7 @@ class Encoder:
         return renumbered | {f"{word}:{feature}": ids for feature, ids in spellings.items()}
 
     def vocabulary(self, column: str) -> Vocabulary:
-        """The symbols of a column and their ids."""
+        """Return the symbols of a column and their ids."""
         if column == self.names[0]:
             return self.lexicon.words
         if column in self._vocabularies:
@@ -289,7 +289,7 @@ class Encoder:
         return self.lexicon.vocabulary(column.removeprefix(f"{self.names[0]}:"))
 
     def symbols(self, column: str) -> list[str]:
-        """The symbols of a column, in the order of their ids."""
+        """Return the symbols of a column, in the order of their ids."""
         return self.vocabulary(column).symbols
 
     def sizes(self, template: Template) -> list[int]:

@@ -50,7 +50,7 @@ class PartialCounts:
 
     @classmethod
     def empty(cls) -> "PartialCounts":
-        """The counts of no tokens: merged with others they change nothing."""
+        """Return the counts of no tokens: merged with others they change nothing."""
         return cls(None, None, LabelIds(), Counts({}))
 
     @property
@@ -137,7 +137,7 @@ class PartialSums:
             self._merge_last()
 
     def total(self) -> PartialCounts:
-        """The counts of all parts."""
+        """Return the counts of all parts."""
         if self.first is None or self.encoder is None:
             return PartialCounts.empty()
         while len(self._sums) > 1:
@@ -166,7 +166,7 @@ class _Sum(NamedTuple):
 
 
 def merge(*parts: PartialCounts) -> PartialCounts:
-    """The counts of all parts of a corpus, which are given in order.
+    """Return the counts of all parts of a corpus, which are given in order.
 
     Merging is associative: in whatever groups neighbouring parts are merged, the result is the
     same, and it is what counting all of them at once would give. Sums of weights are exact if the
@@ -245,7 +245,7 @@ def pack(table: Table) -> PackedTable:
 
 
 def unpack(packed: PackedTable) -> Table:
-    """The table again, the same bits."""
+    """Return the table again, the same bits."""
     n_events, n_ids = len(packed.weights), 1 + len(packed.ids)
     events = np.empty((n_events, n_ids), dtype=np.int32, order="F")
     np.cumsum(packed.steps, out=events[:, 0])

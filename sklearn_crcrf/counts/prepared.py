@@ -52,7 +52,7 @@ class PreparedLinks(NamedTuple):
         return cls(of_rows, types_of_rows, is_link, _row_offsets(structure))
 
     def take(self, batch: Batch) -> "PreparedLinks":
-        """The rows of a batch."""
+        """Return the rows of a batch."""
         offsets = self.offsets[batch.first : batch.first + batch.structure.n_units + 1]
         rows = slice(offsets[0], offsets[-1])
         is_exact = None if self.is_exact is None else self.is_exact[rows]
@@ -60,7 +60,7 @@ class PreparedLinks(NamedTuple):
         return PreparedLinks(*of_rows, offsets - offsets[0], is_exact)
 
     def row(self) -> np.ndarray:
-        """The number of each row, -1 where it is of no link."""
+        """Return the number of each row, -1 where it is of no link."""
         return np.where(self.is_link, np.arange(len(self.is_link)), -1)
 
     def distinct(self, n_edges: list[int], n_types: int) -> tuple[np.ndarray, "PreparedLinks"]:
@@ -125,7 +125,7 @@ class Prepared(NamedTuple):
     has_triangles: bool = False
 
     def take(self, batch: Batch) -> "Prepared":
-        """The tokens and links of a batch."""
+        """Return the tokens and links of a batch."""
         tokens = slice(batch.start, batch.stop)
         rows, kind, links, *others, has_triangles = self
         attributes, segments = (None if part is None else part[tokens] for part in others)

@@ -22,7 +22,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, matrix: Any) -> "Rows":
-        """The arrays of a matrix, or rows as they are."""
+        """Return the arrays of a matrix, or rows as they are."""
         return cls(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
 
     @classmethod
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
         return cls(np.empty(0), none, np.zeros(1, dtype=np.int64), (0, n_columns))
 
     def csr(self) -> sp.csr_array:
-        """The matrix, with indices of 32 bits if they can hold its shape and size."""
+        """Return the matrix, with indices of 32 bits if they can hold its shape and size."""
         indices, indptr = self.indices, self.indptr
         if max(*self.shape, len(self.data)) <= np.iinfo(np.int32).max:
             indices, indptr = (ids.astype(np.int32, copy=False) for ids in (indices, indptr))
@@ -44,11 +44,11 @@ class Rows(NamedTuple):
         return self.indptr[1:] - self.indptr[:-1]
 
     def repeat(self, values: np.ndarray) -> np.ndarray:
-        """A value for each entry, given one for each row."""
+        """Return a value for each entry, given one for each row."""
         return values.repeat(self.lengths)
 
     def sums(self) -> np.ndarray:
-        """The sum of each row."""
+        """Return the sum of each row."""
         filled = self.lengths.nonzero()[0]
         sums = np.zeros(self.shape[0])
         sums[filled] = np.add.reduceat(self.data, self.indptr[filled])
@@ -115,7 +115,7 @@ class KeyIndex:
 
     @classmethod
     def of_runs(cls, keys: np.ndarray) -> tuple["KeyIndex", np.ndarray]:
-        """The index of sorted keys, and where the runs of equal ones begin and end."""
+        """Return the index of sorted keys, and where the runs of equal ones begin and end."""
         index = cls.__new__(cls)
         starts, index._first, index._levels = index_runs(keys)
         return index, starts
@@ -176,7 +176,7 @@ def _find(level: np.ndarray, rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 
 def label_counts(table: Table, n_labels: int) -> tuple[KeyIndex, Rows]:
-    """An index of the attributes of a table, and how often each occurs with each label.
+    """Return an index of the attributes of a table, and how often each occurs with each label.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def label_counts(table: Table, n_labels: int) -> tuple[KeyIndex, Rows]:
 
 
 def pair_counts(table: Table, n_labels: int) -> tuple[KeyIndex, Rows]:
-    """An index of the attributes of a table, and how often each occurs with each pair of labels.
+    """Index the attributes of a table, and say how often each occurs with each pair of labels.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def pair_counts(table: Table, n_labels: int) -> tuple[KeyIndex, Rows]:
 
 
 def stack_rows(blocks: Iterable[Any], n_entries: int) -> tuple[sp.csr_array, np.ndarray]:
-    """The matrices below each other.
+    """Return the matrices below each other.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def sum_rows(counts: sp.csr_array, which: np.ndarray, n_rows: int) -> sp.csr_arr
 
 
 def rows_at(matrix: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
-    """The rows of a matrix with these numbers; empty rows for numbers below 0."""
+    """Return the rows of a matrix with these numbers; empty rows for numbers below 0."""
     used = rows >= 0
     indptr = np.append(0, np.cumsum(used))
     which = sp.csr_array(

@@ -122,7 +122,7 @@ class Tabulator:
         return self._transform(X, content)
 
     def transform(self, X: SequenceArray) -> tuple[SymbolTable, sp.csr_array | Bag | None]:
-        """The table of symbols, words first, and the attributes of a sparse X, or of a bag."""
+        """Return the table of symbols, words first, and attributes of a sparse X, or of a bag."""
         return self._transform(X, _content(X))
 
     def _fit(self, X: SequenceArray, content: Any, sample_weight: np.ndarray) -> None:

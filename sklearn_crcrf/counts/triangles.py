@@ -26,7 +26,7 @@ ORDERS = tuple(permutations(range(3)))
 
 
 def link_codes(structure: Structure, triangles: np.ndarray, types: np.ndarray | None) -> np.ndarray:
-    """The codes of the links of triangles: of tokens 0 and 1, of 1 and 2, and of 0 and 2.
+    """Return the codes of the links of triangles: of tokens 0 and 1, of 1 and 2, and of 0 and 2.
 
     A code is twice the type, counted from 1, plus one if the link leads to the earlier of both
     tokens. Links without a known type have the type 0.
@@ -122,7 +122,7 @@ def count_triangles(
 
 
 def with_types(table: Table, types: np.ndarray) -> Table:
-    """The counts of triangles with other ids of the types of links.
+    """Return the counts of triangles with other ids of the types of links.
 
     The rows of a triangle are all its orders with the least codes, which are equal. So are the new
     codes, and one order that makes them least leads from each row to another one of these orders.

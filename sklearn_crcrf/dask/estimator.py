@@ -172,7 +172,7 @@ class DaskEstimator:
         return accuracy
 
     def _by_parts(self, function: Callable, X: Any, others: dict[str, Any], *args: Any) -> Any:
-        """A function of model and part for all parts; the model travels once to each worker."""
+        """Call a function of model and part for all parts; each worker gets the model once."""
         check_fitted(self)
         # As bytes, so that the scheduler does not unpack it.
         model = task(pickle.loads, pickle.dumps(_without_counts(self.to_local()), protocol=5))

@@ -27,7 +27,7 @@ def csr_arrays(
 
 
 def sound_csr(matrix: Any, name: str, where: Callable[[int], str]) -> Any:
-    """A CSR matrix whose rows have increasing column indices, each only once.
+    """Return a CSR matrix whose rows have increasing column indices, each only once.
 
     If the arrays of a matrix contradict each other, C code reads and writes outside of them. So a
     matrix from outside is checked before any use, even before its format is changed.
@@ -150,7 +150,7 @@ def stacked(matrices: Sequence[Any]) -> Any:
 
 
 def _sound_rows(matrix: Any, name: str, where: Callable, noun: str = "column") -> Any:
-    """A CSR matrix with sound rows; ``noun`` says what its indices number, for messages."""
+    """Return a CSR matrix with sound rows; ``noun`` says what its indices number, for messages."""
     _check_arrays(matrix, name)
     given = matrix.data, matrix.indices, matrix.indptr
     values, indices, indptr = map(np.ascontiguousarray, given)

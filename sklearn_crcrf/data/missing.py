@@ -76,7 +76,7 @@ def are_missing(values: np.ndarray) -> np.ndarray:
 
 
 def endless_hash(items: list | np.ndarray) -> int | None:
-    """The position of a tuple that is nested so much that its hash crashes CPython, or never ends.
+    """Find where a tuple is nested so much that its hash crashes CPython, or never ends.
 
     Examples
     --------

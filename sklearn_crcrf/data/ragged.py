@@ -284,7 +284,7 @@ class SequenceArray:
 def checked_offsets(
     offsets: Any, n_items: int, name: str = "offsets", items: str = "tokens"
 ) -> np.ndarray:
-    """The offsets as int64; ValueError unless they are offsets of ``n_items`` tokens or edges."""
+    """Return offsets as int64; ValueError unless they are of ``n_items`` tokens or edges."""
     offsets = as_integers(offsets, name)
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0:
         raise ValueError(f"{name} must be one-dimensional and start at 0")

@@ -16,7 +16,7 @@ from .ragged import SequenceArray, join_sequences, n_tokens, without_arrow
 
 
 def _check_table(X: Any) -> Any:
-    """A DataFrame as it is; arrays and matrices as scikit-learn checks them."""
+    """Return a DataFrame as it is; arrays and matrices as scikit-learn checks them."""
     return X if hasattr(X, "iloc") else check_array(X, accept_sparse="csr", dtype=None)
 
 

@@ -178,7 +178,7 @@ class SymbolTable:
         return self._places[name]
 
     def column(self, name: str) -> np.ndarray:
-        """The symbols of one column, an object array of shape (n_tokens,); None where absent."""
+        """Return the symbols of a column, objects of shape (n_tokens,); None where absent."""
         j = self.place(name)
         return np.append(self.categories[j], np.array(None))[self.codes[:, j]]
 
@@ -340,7 +340,7 @@ class ItemTable:
         return np.diff(self._by_key.indptr)
 
     def usual_names(self) -> list[str]:
-        """The keys that at least every second token has; if there are none, the most usual one."""
+        """Return the keys that every second token has, or else the most usual one."""
         times = self.times
         usual = [name for name, n in zip(self.names, times, strict=True) if 2 * n >= len(self)]
         least = min(zip(-times, self.names, strict=True), default=(0, ""))
@@ -372,7 +372,7 @@ class ItemTable:
         return SymbolTable(codes, categories, names)
 
     def bag(self, without: Sequence[str]) -> Bag:
-        """The keys and symbols of the tokens, without some keys, in an order of first occurrence.
+        """Return keys and symbols of tokens, without some keys, in order of first occurrence.
 
         The order of the keys of a token does not matter.
         """

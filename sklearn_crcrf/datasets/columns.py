@@ -128,7 +128,7 @@ class Reading(NamedTuple):
     conventions: bool = False
 
     def rows(self, lines: Iterable[str]) -> Rows:
-        """The rows of all lines, as :func:`~sklearn_crcrf.utils.lines.lines_of` returns them."""
+        """Split lines, as :func:`~sklearn_crcrf.utils.lines.lines_of` returns them, into rows."""
         kept: list[str | None] = [self._kept(line) for line in lines]
         sep = self.separator(filter(None, kept))
         if self.comment is None:

@@ -190,7 +190,7 @@ def _rows_in_order(frame: Any) -> SequenceArray:
 
 
 def _as_frame(sequences: SequenceArray, X: Any, names: np.ndarray) -> Any:
-    """A DataFrame with one row per token, indexed like X, or by sequence and position."""
+    """Return a DataFrame with one row per token, indexed like X, or by sequence and position."""
     import pandas as pd
 
     if isinstance(sequences.data, SymbolTable):

@@ -110,7 +110,7 @@ class Votes:
         return np.where(self._items[place] == item, self._kinds[0, place], -1)
 
     def most_frequent_of_others(self, item: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """The most frequent kind without one vote for the kind ``own``, -1 if there is no other.
+        """Find the most frequent kind without one vote for ``own``, -1 if there is no other.
 
         Every item must have a vote for this kind.
         """

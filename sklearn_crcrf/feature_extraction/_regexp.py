@@ -119,7 +119,7 @@ def _before(holds: np.ndarray, times: str, matches: np.ndarray, stop: np.ndarray
 
 
 def _next(flags: np.ndarray) -> np.ndarray:
-    """The next place with a flag, from each place on; beyond the last place if there is none."""
+    """Find the next place with a flag, from each place on; beyond the last if there is none."""
     place = np.where(flags, np.arange(len(flags)), len(flags))
     return np.minimum.accumulate(place[::-1])[::-1]
 

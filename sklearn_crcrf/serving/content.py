@@ -36,7 +36,7 @@ class Content(NamedTuple):
         return value
 
     def array(self, name: str, dtypes: str, *shape: int | None) -> np.ndarray:
-        """An array of one of these types, such as ``"fd"``; None for a dimension of any length."""
+        """Read an array of one of these types, such as ``"fd"``; None for any length."""
         value = self.arrays.get(name)
         if value is None or value.dtype.char not in dtypes or not value.dtype.isnative:
             raise ValueError(f"the array {name!r} is missing, or its type is not valid")

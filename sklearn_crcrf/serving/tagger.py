@@ -306,7 +306,7 @@ class Tagger:
                 raise ValueError(too_large(score))
 
     def _path(self, tokens: Iterable) -> np.ndarray:
-        """The numbers of the labels of one sequence, if they are not found by one compiled call."""
+        """Find the numbers of the labels of one sequence, if no compiled call finds them."""
         if self.decoding == "marginal":
             return self.probabilities(tokens).argmax(axis=1).astype(np.int32)
         scores = self.scores(tokens)

@@ -16,7 +16,7 @@ def k_best_paths(
     k: int,
     search: Callable[[int, np.ndarray, np.ndarray], None],
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The scores and paths of the k best paths of each sequence, or of all if there are fewer.
+    """Find scores and paths of the k best paths of each sequence, or of all if there are fewer.
 
     Parameters
     ----------

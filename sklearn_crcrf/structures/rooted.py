@@ -183,7 +183,7 @@ class Rooted(Structure):
         return np.where(np.isnan(value), value, differing), labels
 
     def _maximum(self, scores: Scores, best: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """The best labellings, and the best scores of each node and the nodes below it."""
+        """Return the best labellings, and the best scores of each node and the nodes below it."""
         value, y = np.empty(self.n_units), np.empty(self.n_tokens, dtype=np.int32)
         batch = BatchScores(self.offsets, scores)
         trees.max_trees(self.levels, batch, scores.state, best, y, value)

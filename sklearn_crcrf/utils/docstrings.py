@@ -36,7 +36,7 @@ def entries_of(text: str) -> dict[str, str]:
 
 
 def filling(entries: Mapping[str, str]) -> Callable[[Documented], Documented]:
-    """A decorator that puts entries into the docstrings of a function, or a class and its methods.
+    """Decorate a function, or a class and its methods, whose docstrings get the entries.
 
     A name in braces at the beginning of a line stands for the entry of this name; what follows in
     the line continues its text. Without docstrings, as under ``python -OO``, there is nothing to

@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
-    """A file to write to, which replaces the file at ``path`` once it is completely on disk.
+    """Return a file to write to, which replaces the file at ``path`` once it is completely on disk.
 
     Parameters
     ----------

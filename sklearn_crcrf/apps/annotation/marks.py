@@ -80,7 +80,7 @@ class TagMarks(Marks):
         return list(labels)
 
     def blank(self, n_tokens: int) -> list:
-        """The first tag everywhere."""
+        """Return the first tag everywhere."""
         return self.names[:1] * n_tokens
 
     def write(self, marks: Any, n_tokens: int) -> list[str]:

@@ -113,7 +113,7 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 
 def _with(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
-    """The estimator with these parameters; ``criterion__...`` are parameters of its criterion."""
+    """Return the estimator with these parameters; ``criterion__...`` are of its criterion."""
     nested = {name: value for name, value in given.items() if "__" in name}
     estimator.set_params(**{name: given[name] for name in given if name not in nested})
     criterion = CRITERIA.get(str(getattr(estimator, "criterion", None)))

@@ -80,7 +80,7 @@ def check_supported(name: str, problem: Problem) -> None:
 
 
 def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
-    """The solver of a name: for "auto", "owlqn" with a penalty ``c1 * |w|``, else ``preferred``.
+    """Find a solver by name: for "auto", "owlqn" with an L1 penalty, else ``preferred``.
 
     Raises
     ------

@@ -143,7 +143,7 @@ def graph_exponents(names: Sequence[str]) -> Defaults:
 
 
 def uniform_exponents(experts: Iterable[str], exponent: float, linked: float) -> Defaults:
-    """The same exponent for the words, their spelling and all experts on context.
+    """Return the same exponent for the words, their spelling and all experts on context.
 
     Parameters
     ----------

@@ -286,7 +286,7 @@ class EmpiricalCRF(CountingClassifier):
 
     @classmethod
     def ecrn(cls, **params: Any) -> "EmpiricalCRF":
-        """The method of the ICMLA 2013 paper (III-D): plain frequencies with back-off.
+        """Return the method of the ICMLA 2013 paper (III-D): plain frequencies with back-off.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class EmpiricalCRF(CountingClassifier):
 
     @classmethod
     def maxent(cls, **params: Any) -> "EmpiricalCRF":
-        """The exponential extension of the 2013 report (3.7.2): fitted distributions.
+        """Return the exponential extension of the 2013 report (3.7.2): fitted distributions.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class EmpiricalCRF(CountingClassifier):
         return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
 
     def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
-        """The labels of the best path of each sequence.
+        """Return the labels of the best path of each sequence.
 
         Parameters
         ----------

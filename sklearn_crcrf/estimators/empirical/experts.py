@@ -73,7 +73,7 @@ class Experts(NamedTuple):
     defaults: Mapping[str, tuple[float, float]]
 
     def templates(self, exponents: Mapping[str, float] | None) -> list[Template]:
-        """The templates of the experts that take part; of all of them for None.
+        """Return the templates of the experts that take part; of all of them for None.
 
         An expert takes part if its exponent is given, or by default not 0 for labels of any kind.
         """
@@ -93,7 +93,7 @@ class Experts(NamedTuple):
 def all_experts(
     names: tuple[str, ...], features: tuple[str, ...], links: str, has_words: bool = True
 ) -> Experts:
-    """The experts of which exponents choose; parameters as of the functions below.
+    """Return the experts of which exponents choose; parameters as of the functions below.
 
     Tokens with links of any kind have no order, so there are no experts on their neighbours. If
     there are no words, but the columns of a sparse X, rates of labels count in full.
@@ -111,7 +111,7 @@ def all_experts(
 def chosen_experts(
     templates: Sequence[str], names: Sequence[str], features: Iterable[str], links: str
 ) -> Experts:
-    """The experts that a user names, and the experts on transitions that need only words.
+    """Return the experts that a user names, and the experts on transitions that need only words.
 
     The prior of an expert is the estimate of the expert with most of its symbols, if another one
     has some of them. By default all have the same exponent, so that evidence that repeats itself
@@ -200,7 +200,7 @@ def _windows(column: str, offsets: Iterable[tuple[int, ...]]) -> Iterator[Contex
 
 
 def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpert]:
-    """The experts on transitions; none for links of any kind, which have no direction.
+    """Return the experts on transitions; none for links of any kind, which have no direction.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpe
 
 
 def given_templates(edges: Sequence[EdgeExpert]) -> list[Template]:
-    """The templates that estimate single labels for the experts on transitions."""
+    """Return the templates that estimate single labels for the experts on transitions."""
     return list(dict.fromkeys(t for edge in edges for t, _ in (edge.before, edge.here)))
 
 

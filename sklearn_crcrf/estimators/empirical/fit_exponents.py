@@ -112,7 +112,7 @@ def held_out_folds(offsets: np.ndarray, fraction: float, n_labels: int) -> np.nd
 
 
 def share_found(parts: Sequence[HeldOut]) -> float:
-    """The share of held-out tokens that are labelled right, without the most frequent label.
+    """Return the share of held-out tokens that are labelled right, without the most frequent label.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class FrequencyModel(CountedModel):
 
     @staticmethod
     def templates(encoder: Encoder) -> list[Template]:
-        """The templates of the events that are counted."""
+        """Return the templates of the events that are counted."""
         word = encoder.names[0]
         pair = Template(((word, -1), (word, 0)), (-1, 0), encoder.links != "next")
         return [Template(((word, 0),)), pair]
@@ -117,7 +117,7 @@ class FrequencyModel(CountedModel):
     def contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
     ) -> Contributions:
-        """The contributions that sum to the score of a labelling of one unit."""
+        """Return the contributions that sum to the score of a labelling of one unit."""
         keys, encoder = self.attribute_keys(), self.statistics.encoder
         state = state_contributions(self.state, prepared, y, keys, encoder, self._has_zeros)
         edges = self._edge_contributions(prepared, y, classes, structure)

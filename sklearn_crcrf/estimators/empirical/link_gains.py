@@ -82,7 +82,7 @@ class LinkGains(NamedTuple):
         of_edges: float | np.ndarray,
         of_types: float | np.ndarray,
     ) -> TokenTransitions:
-        """The transition scores, with the exponents of their parts, of each entry or of all."""
+        """Return transition scores, with the exponents of their parts, of each entry or of all."""
         score = of_common * self.common + of_edges * self.edges
         if self.types is not None:
             score += of_types * self.types

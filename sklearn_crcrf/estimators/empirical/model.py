@@ -92,7 +92,7 @@ class CountedModel(Storable):
     segments: Any = None
 
     def structure(self, structure: Structure, types: np.ndarray | None) -> Structure:
-        """The structure of the scores, given links and the ids of their types."""
+        """Return the structure of the scores, given links and the ids of their types."""
         return structure
 
     def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
@@ -133,7 +133,7 @@ class CountedModel(Storable):
 
 
 def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:
-    """The kinds of words seen ``n_seen`` times, int8."""
+    """Return the kinds of words seen ``n_seen`` times, int8."""
     kind = np.select([n_seen > SELDOM_SEEN, n_seen > 0], [FREQUENT, SELDOM], UNSEEN)
     return kind.astype(np.int8)
 
@@ -155,7 +155,7 @@ class Estimate(NamedTuple):
     probability: np.ndarray
 
     def at(self, symbols: Sequence[np.ndarray], wanted: Rows) -> np.ndarray:
-        """The probabilities of the entries of rows, given the symbols of each row.
+        """Return the probabilities of the entries of rows, given the symbols of each row.
 
         Each combination must have occurred.
         """

@@ -134,7 +134,7 @@ class ProductSpelling(Storable):
         return rows
 
     def symbol_rows(self, slot: int, n_symbols: int) -> np.ndarray:
-        """The row of each of the symbols of a feature, int32; -1 for those without one."""
+        """Return the row of each of the symbols of a feature, int32; -1 for those without one."""
         rows = self._rows[self._places[slot] : self._places[slot + 1]]
         return np.append(rows, np.full(n_symbols - len(rows), -1, dtype=np.int32))
 
@@ -150,7 +150,7 @@ class ProductSpelling(Storable):
         self._no_pairs = sp.csr_array((1, counts.shape[1]))
 
     def pair_codes(self, window: ColumnWindow, pair: Template) -> np.ndarray:
-        """The same code for all pairs."""
+        """Return the same code for all pairs."""
         return np.zeros_like(window.of_links(pair)[0])
 
     def co_occurrence(self, codes: np.ndarray) -> sp.csr_array:

@@ -64,16 +64,16 @@ class RunRates:
         return codes
 
     def table(self) -> RunTable:
-        """The scores as a table."""
+        """Return the scores as a table."""
         values = self.exponent * self._scores, self._contexts, self.exponent * self._unseen
         return RunTable.of_keys(self._n_labels, self._keys, *values)
 
     def __call__(self, *labels: np.ndarray) -> np.ndarray:
-        """The scores of labels in a row, all of shape (n,)."""
+        """Return the scores of labels in a row, all of shape (n,)."""
         return self.table()(*labels)
 
     def by_pairs(self) -> dict[str, np.ndarray]:
-        """The arrays of :class:`~sklearn_crcrf.serving.sums.RunTables`, of three labels."""
+        """Return the arrays of :class:`~sklearn_crcrf.serving.sums.RunTables`, of three labels."""
         pairs = np.arange(self._n_labels**2 + 1) * self._n_labels
         unseen = np.zeros(self._n_labels**2)
         unseen[self._contexts] = self._unseen
@@ -85,7 +85,7 @@ class RunRates:
         }
 
     def following(self, exponent: float) -> "RunRates":
-        """The same rates with another exponent of transitions."""
+        """Return the same rates with another exponent of transitions."""
         twin = copy(self)
         twin.exponent = SHARE * exponent
         return twin

@@ -48,7 +48,7 @@ class Evidence(NamedTuple):
     shortest: int = 1
 
     def template(self, word: str, length: int) -> Template:
-        """The symbols of runs that end at a token, and the labels up to the token after it."""
+        """Return symbols of runs that end at a token, and labels up to the token after it."""
         offsets = {"before": (-length,), "last": (0,), "all": tuple(range(1 - length, 1))}
         symbols = [
             (f"{word}:{feature}", offset)
@@ -72,17 +72,17 @@ SLOTS = [
 
 
 def segment_templates(word: str) -> list[Template]:
-    """The templates that are counted, one for each slot."""
+    """Return the templates that are counted, one for each slot."""
     return [EVIDENCE[number].template(word, length) for number, length in SLOTS]
 
 
 def segment_roles(classes: np.ndarray) -> Roles:
-    """The roles of labels, in the scheme that they belong to."""
+    """Return the roles of labels, in the scheme that they belong to."""
     return roles_of(classes, scheme_of(classes.tolist()))
 
 
 def segmented(offsets: np.ndarray, classes: np.ndarray) -> SemiMarkovChain:
-    """The structure in which all runs of up to MAX_LENGTH tokens have scores of their own."""
+    """Make a structure where all runs of up to MAX_LENGTH tokens have scores of their own."""
     roles = segment_roles(classes)
     return SemiMarkovChain(offsets, roles, MAX_LENGTH, Spans.all(offsets, MAX_LENGTH))
 
@@ -139,7 +139,7 @@ class SegmentRates(Storable):
         self.seen, self.spelled = np.concatenate(seen), sp.vstack(spelled, format="csr")
 
     def rows(self, window: ColumnWindow) -> np.ndarray:
-        """The rows of the runs that end at each token, -1 for unknown ones.
+        """Return the rows of the runs that end at each token, -1 for unknown ones.
 
         Returns
         -------
@@ -235,7 +235,7 @@ class SegmentRates(Storable):
 def with_segments(
     structure: SemiMarkovChain, scores: Scores, exponents: np.ndarray, gains: np.ndarray
 ) -> Scores:
-    """The scores of a chain, and of whole segments: gains by kind of evidence, span and type."""
+    """Add scores of whole segments to a chain: gains by kind of evidence, span and type."""
     by_length, _ = structure.layout.split(np.empty(0))
     by_span = np.tensordot(exponents, gains, axes=1)
     return scores._replace(own=SegmentLayout.join(by_length, by_span))

@@ -45,7 +45,7 @@ class PreparedWords(NamedTuple):
 
     @classmethod
     def of(cls, estimator: Any, X: SequenceArray) -> "PreparedWords | None":
-        """The words of X; None if X has others than strings, or the model has no tagger.
+        """Return the words of X; None if X has others than strings, or the model has no tagger.
 
         Parameters
         ----------
@@ -61,14 +61,14 @@ class PreparedWords(NamedTuple):
         return cls(tagger, [words[start:stop] for start, stop in pairwise(X.offsets.tolist())])
 
     def scores(self, batch: Batch) -> Scores:
-        """The scores of a batch, to the last bit as in the general way."""
+        """Return the scores of a batch, to the last bit as in the general way."""
         own = self.sequences[batch.first : batch.first + batch.structure.n_units]
         state, transition, begin, end, edges = self.tagger.scores_of_many(own)
         return Scores(state, transition, begin, end, TokenTransitions(*edges))
 
 
 def labels_of_words(estimator: Any, X: Any) -> Any:
-    """The labels of sequences of words; None if the kernel of taggers does not apply.
+    """Return the labels of sequences of words; None if the kernel of taggers does not apply.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def labels_of_words(estimator: Any, X: Any) -> Any:
 
 
 def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None) -> Tagger:
-    """A tagger of a fitted estimator.
+    """Return a tagger of a fitted estimator.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ class _Places:
         return self.features.index(self._feature(name)) + 1
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The arrays of all look-ups."""
+        """Return the arrays of all look-ups."""
         singles: list[tuple] = []
         tables = [np.empty(0, dtype=np.int32)]
         for slot, places, keys, start in self._found:

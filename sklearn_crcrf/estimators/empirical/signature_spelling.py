@@ -104,7 +104,7 @@ class SignatureSpelling(Storable):
         self._fit_pairs(sum_rows(counts, before * N_SIGNATURES + after, N_SIGNATURES**2))
 
     def pair_codes(self, window: ColumnWindow, pair: Template) -> np.ndarray:
-        """The codes that :meth:`co_occurrence` takes, of pairs of words."""
+        """Return the codes that :meth:`co_occurrence` takes, of pairs of words."""
         symbols = tuple((f"{word}:{self.features[0]}", offset) for word, offset in pair.symbols)
         before, after = window.of_links(pair._replace(symbols=symbols))
         return np.maximum(before, 0) * N_SIGNATURES + after

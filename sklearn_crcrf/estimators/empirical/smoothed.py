@@ -100,7 +100,7 @@ class SmoothedModel(CountedModel):
     def templates(
         encoder: Encoder, exponents: Mapping[str, float] | None, experts: Experts
     ) -> list[Template]:
-        """The templates that are counted if these exponents are set; None for all templates."""
+        """Return the templates that are counted with these exponents; None for all templates."""
         templates = [
             Template(((encoder.names[0], 0),)),
             *experts.templates(exponents),
@@ -127,7 +127,7 @@ class SmoothedModel(CountedModel):
         return Prepared(rows, kind, links, observations.attributes, segments, has_triangles)
 
     def structure(self, structure: Structure, types: np.ndarray | None) -> Structure:
-        """The structure of the scores, given links and the ids of their types.
+        """Return the structure of the scores, given links and the ids of their types.
 
         Triangles have scores if the structure can have them, and they were counted.
         """
@@ -159,7 +159,7 @@ class SmoothedModel(CountedModel):
     def with_segments(
         self, structure: SemiMarkovChain, scores: Scores, prepared: Prepared
     ) -> Scores:
-        """The scores of a chain, and of its counted segments."""
+        """Return the scores of a chain, and of its counted segments."""
         gains = self.segments.gains(prepared.segments, structure, scores)
         return with_segments(structure, scores, self._segment_exponents(), gains)
 
@@ -216,7 +216,7 @@ class SmoothedModel(CountedModel):
     def contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
     ) -> Contributions:
-        """The contributions that sum to the score of a labelling of one unit."""
+        """Return the contributions that sum to the score of a labelling of one unit."""
         encoder, exponents, links = self.statistics.encoder, self.exponents, prepared.links
         is_exact = links.is_exact is not None and bool(links.is_exact.all())
         common, of_symbols, of_types = self._link_exponents(is_exact)
@@ -293,7 +293,7 @@ class SmoothedModel(CountedModel):
         return np.array([self.exponents[evidence.exponent] for evidence in EVIDENCE])
 
     def copy(self) -> "SmoothedModel":
-        """The same model; its exponents can be set without changing this one."""
+        """Return the same model; its exponents can be set without changing this one."""
         twin = copy(self)
         twin.exponents, twin.state = copy(self.exponents), copy(self.state)
         twin.word_tagger = None

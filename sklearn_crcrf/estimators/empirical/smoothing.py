@@ -85,7 +85,7 @@ class Smoothing:
         self._estimates: dict[Template, Estimate] = {}
 
     def state_weights(self, exponents: np.ndarray) -> tuple[StateWeights, list[Any]]:
-        """The weights of spelling and words, and of contexts, and the index of each context."""
+        """Return weights of spelling and words, and of contexts, and the index of each context."""
         stats = self._statistics
         of_words = [Rows.of(self.spelling.coef), self._of_words()]
         n_entries = [len(block.data) for block in of_words]
@@ -134,7 +134,7 @@ class Smoothing:
         return index, counts, prior
 
     def attribute_weights(self) -> sp.csr_array:
-        """The weights of the columns of X, CSR of shape (n_attributes, n_labels)."""
+        """Return the weights of the columns of X, CSR of shape (n_attributes, n_labels)."""
         stats = self._statistics
         index, counts = label_counts(stats.counts[ATTRIBUTES], stats.n_labels)
         prior = stats.label_prior[counts.indices]
@@ -142,7 +142,7 @@ class Smoothing:
         return place_rows(weights, index, stats.encoder.n_weighted).csr()
 
     def attribute_exponent(self) -> float:
-        """The default exponent of attributes: smaller, the more of them a token has.
+        """Return the default exponent of attributes: smaller, the more of them a token has.
 
         Attributes beside words mostly repeat what words and their spelling tell.
         """
@@ -212,7 +212,7 @@ class Smoothing:
             release_freed_memory()
 
     def transitions(self) -> Transitions:
-        """The rates of the labels of links, and of labels with the ends of a sequence."""
+        """Return the rates of the labels of links, and of labels with the ends of a sequence."""
         stats = self._statistics
         counts, word, links = stats.counts, stats.word, stats.encoder.links
         if links == "any":
@@ -224,7 +224,7 @@ class Smoothing:
         return label_transitions(pairs, ends, stats.label_prior, self._strength)
 
     def type_rates(self, inner: np.ndarray) -> TypeRates | None:
-        """The rates of the types of links, if links have types."""
+        """Return the rates of the types of links, if links have types."""
         stats, types = self._statistics, self._statistics.encoder.edge_types
         if types is None:
             return None
@@ -236,7 +236,7 @@ class Smoothing:
     def triangle_rates(
         self, inner: np.ndarray, type_rates: TypeRates | None, exponents: Exponents
     ) -> TriangleRates | None:
-        """The rates of the labels of triangles, if these were counted."""
+        """Return the rates of the labels of triangles, if these were counted."""
         stats, n = self._statistics, self._statistics.n_labels
         if TRIANGLES not in stats.counts:
             return None

@@ -99,7 +99,7 @@ def have_direction(pairs: Table, n_labels: int) -> bool:
 
 
 def pairs_of_links(pairs: Table, is_directed: bool) -> Table:
-    """The counts of the links of graphs; without a direction, each counts half in both.
+    """Return the counts of the links of graphs; without a direction, each counts half in both.
 
     Parameters
     ----------
@@ -166,5 +166,5 @@ class TypeRates(Storable):
         self.coef = place_rows(gains, index, n_types).csr()
 
     def gains(self, types: np.ndarray) -> sp.csr_array:
-        """The rows of ``coef`` of these types, empty rows for types below 0."""
+        """Return the rows of ``coef`` of these types, empty rows for types below 0."""
         return rows_at(self.coef, types)

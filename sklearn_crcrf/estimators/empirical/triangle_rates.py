@@ -90,7 +90,7 @@ class TriangleRates(Storable):
         self.coef = association(rows, prior, STRENGTH * strength).csr()
 
     def on(self, graph: Any, types: np.ndarray | None) -> TriangleGraph:
-        """The graph with the triangles of its chordal units whose kinds were counted.
+        """Return the graph with the triangles of its chordal units whose kinds were counted.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class TriangleRates(Storable):
 
 
 def exact_units(structure: Structure, n_labels: int) -> np.ndarray:
-    """The units whose probabilities are products of rates of cliques, (n_units,) of bool.
+    """Return the units whose probabilities are products of rates of cliques, (n_units,) of bool.
 
     These are forests, and chordal graphs without cliques of four tokens, if triangles can have
     scores or there are none.

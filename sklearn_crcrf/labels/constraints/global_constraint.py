@@ -175,7 +175,7 @@ class BoundConstraint(ABC):
         return int(self.offsets[-1])
 
     def take(self, start: int, stop: int) -> Self:
-        """The constraint on the samples from ``start`` to ``stop - 1``, whose tokens begin at 0."""
+        """Constrain the samples from ``start`` to ``stop - 1``, whose tokens begin at 0."""
         offsets = self.offsets[start : stop + 1] - self.offsets[start]
         return replace(self, groups=self.groups.take(start, stop, self.offsets), offsets=offsets)
 

@@ -19,7 +19,7 @@ def margins_of_spans(
     following: np.ndarray | None = None,
     preceding: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Pullback]:
-    """The margins of spans, and their pullback; see :meth:`Capabilities.span_margin`."""
+    """Return the margins of spans, and their pullback; see :meth:`Capabilities.span_margin`."""
     start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
     shape = len(start), len(scores.transition)
     sequence = check_spans(offsets, start, stop, labels, shape[1])
@@ -55,7 +55,7 @@ def margins_of_spans(
 
 
 def best_prefixes(offsets: np.ndarray, scores: Scores) -> np.ndarray:
-    """The scores of the best paths up to each label of each token."""
+    """Return the scores of the best paths up to each label of each token."""
     prefixes = np.empty(scores.state.shape)
     path, value = np.empty(len(prefixes), dtype=np.int32), np.empty(len(offsets) - 1)
     batch, order = BatchScores(offsets, scores), longest_first(offsets)
