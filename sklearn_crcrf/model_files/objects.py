@@ -108,11 +108,11 @@ class Writer:
 
 def _full_name(value: Any) -> str:
     """Return the name of a class or function, with the module that has it."""
-    name, home = getattr(value, "__qualname__", value.__name__), getattr(value, "__module__", None)
-    for module in (np, scipy.special):  # their functions do not know, or are defined elsewhere
+    name, home = value.__name__, getattr(value, "__module__", None)
+    for module in (np, scipy.special):  # their functions do not know, or are wrapped
         if home != "builtins" and getattr(module, name, None) is value:
-            home = module.__name__
-    return f"{home}.{name}"
+            return f"{module.__name__}.{name}"
+    return f"{home}.{getattr(value, '__qualname__', name)}"
 
 
 class Reader:
