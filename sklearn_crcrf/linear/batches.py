@@ -40,7 +40,7 @@ class _Open:
 
 @dataclass
 class _State:
-    """All weights, but for those of an open shard; the node weights are ``scale * x``."""
+    """All weights except the weights of an open shard; node weights are ``scale * x``."""
 
     x: np.ndarray
     scale: float = 1.0

@@ -103,7 +103,7 @@ def _where(X: sp.csr_array) -> sp.csc_array:
 def _members(
     owners: np.ndarray, starts: np.ndarray, companions: np.ndarray, group: np.ndarray
 ) -> sp.csr_array:
-    """Find the members of each group: its owner, its companions, and those of their groups."""
+    """Find the members of each group: its owner, companions, and members of groups among these."""
     n, n_attributes = len(owners), len(group)
     row = np.repeat(np.arange(n), np.diff(starts))
     # A companion that owns a later group was still a single attribute when this group was made.

@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> None:
 class Labeller:
     """What labels the sequences of a text: the file of a model, or of a tagger.
 
-    ``columns`` and ``separator`` are those of training, and ``labels`` what can be predicted. Lines
+    ``columns`` and ``separator`` are as in training, ``labels`` are what can be predicted. Lines
     of -DOCSTART- may be tokens, which begin documents for a transformer: then ``has_marks``.
     """
 

@@ -238,7 +238,7 @@ def _label_ids(
 
 
 def _log_probability(score: np.ndarray, log_z: np.ndarray) -> float:
-    """Return that of one labelling, of which rounding must not make more than certainty."""
+    """Return the log probability of a labelling, which rounding must not make positive."""
     if np.isneginf(log_z[0]):  # no labels are possible at all
         return -np.inf
     return float(min(score[0] - log_z[0], 0.0))

@@ -66,7 +66,7 @@ class LatticeProblem(NamedTuple):
 
 
 class LatticeShards:
-    """Runs of units, whose losses and gradients add up to those of all units.
+    """Runs of units, over which losses and gradients are summed.
 
     Parameters
     ----------
