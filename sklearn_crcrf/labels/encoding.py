@@ -332,8 +332,8 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
     Raises
     ------
     ValueError
-        As :func:`refuse_ignored` and :func:`require_label_pairs`, or if there are so many labels
-        that they must be words.
+        If :func:`refuse_ignored` or :func:`require_label_pairs` raises it, or if there are so many
+        labels that they must be words.
 
     Warns
     -----

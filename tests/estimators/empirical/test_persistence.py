@@ -157,10 +157,8 @@ def test_pipelines(store, tmp_path):
         assert loaded.predict(NEW).tolist() == pipeline.predict(NEW).tolist()
 
 
-@ways
+@pytest.mark.parametrize("store", [way for way in WAYS if way is not with_a_model_file])
 def test_sequence_arrays(store, tmp_path):
-    if store is with_a_model_file:
-        pytest.skip("a model file holds a model")
     some = [np.array(["a", "b"]), np.array(["a", 1], dtype=object), np.eye(2)]
     for data in (*some, sp.csr_array(np.eye(2))):
         array = SequenceArray(data, [0, 2, 2])
