@@ -32,6 +32,7 @@ OBJECTS = {
     "data.phrases": ["Phrases"],
     "data.vocabulary": ["Vocabulary"],
     "estimators.empirical.frequencies": ["FrequencyModel"],
+    "estimators.empirical.half_known": ["HalfKnownRates"],
     "estimators.empirical.model": ["Exponents", "Statistics"],
     "estimators.empirical.product_spelling": ["ProductSpelling"],
     "estimators.empirical.segment_rates": ["SegmentRates"],

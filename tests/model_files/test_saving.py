@@ -45,12 +45,13 @@ class Foreign(HMM):
     [
         EmpiricalCRF(),
         EmpiricalCRF.maxent(),
+        EmpiricalCRF.ecrn(spelling="mean", known_neighbour="word"),
         CRF(c1=0.1, criterion="mce", max_iter=5),
         make_pipeline(TemplateFeatures("U0:%x[0,0]\nB0:%x[0,0]"), CRF(edge_columns=["B0"])),
         make_pipeline(SequenceVectorizer(), BoostedCRF(max_iter=2)),
         make_sequence_pipeline(FoundLabels(EmpiricalCRF(), cv=2), text_features("tags"), CRF()),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_model_comes_back(estimator, tmp_path):

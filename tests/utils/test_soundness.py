@@ -106,6 +106,7 @@ MODELS = {
     "EmpiricalCRF second order": (EmpiricalCRF(order=2), X),
     "EmpiricalCRF third order": (EmpiricalCRF(order=3), X),
     "EmpiricalCRF segments": (EmpiricalCRF(segments="counted"), X),
+    "EmpiricalCRF known neighbour": (EmpiricalCRF.ecrn(known_neighbour="word"), X),
     "EmpiricalCRF sparse": (EmpiricalCRF(), SPARSE),
     "EmpiricalCRF dicts": (EmpiricalCRF(), DICTS),
     **EMPIRICAL,

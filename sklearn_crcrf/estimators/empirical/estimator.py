@@ -150,6 +150,10 @@ class EmpiricalCRF(CountingClassifier):
         the labels it was seen with; a pair of words not seen together backs off to the spelling
         if one word is unknown, else to the labels alone; wider context is not used; and a pair
         of labels of frequency zero costs a large constant (floored) or is impossible (exact).
+    known_neighbour : {"spelling", "word"}, default="spelling"
+        What the rate of two words of which one is unknown sees of the known one: its spelling, as
+        of the other, or the word itself. "word" is for ``spelling`` "joint" and "mean" unless zeros
+        are smoothed. It found more Dutch names, and fewer parts of speech of Brown.
     experts : list of str, default=None
         The attributes that predict a label, besides the word and its spelling: templates such as
         ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.Window`. The prior of
@@ -256,6 +260,7 @@ class EmpiricalCRF(CountingClassifier):
     _: KW_ONLY
     spelling: str = "product"
     zeros: str = "smoothed"
+    known_neighbour: str = "spelling"
     experts: Any = None
     exponents: Any = None
     validation_fraction: float = 0.1
@@ -274,6 +279,7 @@ class EmpiricalCRF(CountingClassifier):
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],
         "zeros": [StrOptions({"smoothed", "floored", "exact"})],
+        "known_neighbour": [StrOptions({"spelling", "word"})],
         "experts": ["array-like", None],
         "exponents": [None, StrOptions({"fit"}), Mapping],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -546,7 +552,9 @@ class EmpiricalCRF(CountingClassifier):
             )
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf
-            self.model_ = FrequencyModel(statistics, spelling, strength, mu_oov, exponents, floor)
+            self.model_ = FrequencyModel(
+                statistics, spelling, strength, mu_oov, exponents, floor, self.known_neighbour
+            )
         transition = self._transition_exponent()
         self._run_rates = [
             RunRates(statistics.counts[template], len(self.classes_), strength, transition)
@@ -663,6 +671,13 @@ class EmpiricalCRF(CountingClassifier):
             raise ValueError(f'experts need zeros="smoothed", got {self.zeros!r}')
         if self.min_count > 1 and self.zeros != "smoothed":
             raise ValueError(f'min_count needs zeros="smoothed", got {self.zeros!r}')
+        if self.known_neighbour == "word":
+            if self.zeros == "smoothed":
+                raise ValueError('known_neighbour="word" needs zeros="floored" or "exact"')
+            if (given := self.spelling) not in ("joint", "mean"):
+                raise ValueError(
+                    f'known_neighbour="word" needs spelling="joint" or "mean", got {given!r}'
+                )
         needed = {"zeros": "smoothed", "spelling": "product", "order": 1}
         for name, value in needed.items() if self.segments is not None else ():
             if (given := getattr(self, name)) != value:

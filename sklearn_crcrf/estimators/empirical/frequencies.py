@@ -2,7 +2,8 @@
 
 A seen word is scored by its own frequencies, an unseen one by the frequencies of its spelling. The
 same holds for a pair of neighbouring words; if both were seen, but never together, it is scored by
-the frequencies of pairs of labels. Events of frequency zero have probability zero, or are floored.
+the frequencies of pairs of labels. If only one was seen, it can count itself, with the spelling of
+the other. Events of frequency zero have probability zero, or are floored.
 
 References
 ----------
@@ -23,7 +24,9 @@ from ...counts.rows import FLOOR, Rows, StateWeights, pair_counts, sum_rows
 from ...structures import Scores, Structure, TokenTransitions
 from ...utils.soundness import Array, Fact, Requirement, below, sparse
 from .contributions import attribute_names, state_contributions
+from .half_known import HalfKnownRates
 from .model import N_KINDS, CountedModel, Entry, Exponents, Statistics, entry_values, state_entries
+from .signature_spelling import N_SIGNATURES
 
 # Exponents of words, which need no spelling if they are known.
 WORDS = {"word": 1.0, "word/seldom": 1.0}
@@ -47,7 +50,11 @@ class FrequencyModel(CountedModel):
         Exponents that differ from their defaults.
     floor : float
         Replaces the logarithm of zero; may be -inf.
+    known_neighbour : {"spelling", "word"}
+        What a rate sees of the known word, if the other one is unseen.
     """
+
+    half_known: HalfKnownRates | None = None
 
     @staticmethod
     def templates(encoder: Encoder) -> list[Template]:
@@ -64,6 +71,7 @@ class FrequencyModel(CountedModel):
         mu_oov: float,
         exponents: Mapping[str, float],
         floor: float,
+        known_neighbour: str = "spelling",
     ):
         self.statistics = stats = statistics
         self._floor = floor
@@ -78,7 +86,7 @@ class FrequencyModel(CountedModel):
         self.state = StateWeights(blocks, self.exponents.table(), n_entries)
         # Unseen words have all labels, unless their spelling has frequencies of zero.
         self._has_zeros = np.array([True, True, self.spelling.has_zeros])
-        self._fit_pairs(frequency)
+        self._fit_pairs(frequency, known_neighbour)
 
     def prepare(self, observations: Observations) -> Prepared:
         """Look up the attributes of tokens."""
@@ -88,8 +96,13 @@ class FrequencyModel(CountedModel):
         edge = self._index.rows(window.of_links(pair))
         # If a word is unseen, the spelling of both counts, which higher numbers code.
         code = self._pairs.shape[0] + self.spelling.pair_codes(window, pair)
-        both_known = (rows[:, -1][np.stack(structure.links())] >= 0).all(axis=0)
-        edge = np.where(edge >= 0, edge, np.where(both_known, LABELS_ONLY, code))
+        links = np.stack(structure.links())
+        known = rows[links, -1] >= 0
+        if self.half_known is not None:
+            words = np.where(known, rows[links, -1] - self.state.starts[1], -1)
+            half = self.half_known.codes(words, rows[links, 0])
+            code = np.where(half >= 0, self._pairs.shape[0] + N_SIGNATURES**2 + half, code)
+        edge = np.where(edge >= 0, edge, np.where(known.all(axis=0), LABELS_ONLY, code))
         return Prepared(rows, kind, PreparedLinks.of(structure, [edge]))
 
     def scores(self, prepared: Prepared) -> Scores:
@@ -145,8 +158,14 @@ class FrequencyModel(CountedModel):
         yield from sparse("_pairs", self._pairs, shape, has_order=True)
         yield from sparse("_label_pairs", self._label_pairs, (1, n * n), has_order=True)
         yield from below("spelling", self.spelling.pair_requirements(n))
+        half_known = self.half_known
+        is_known = half_known is None or isinstance(half_known, HalfKnownRates)
+        yield Fact("half_known", is_known, "must be None or HalfKnownRates")
+        if half_known is not None:
+            of_rates = half_known.requirements(self.spelling, len(encoder.lexicon))
+            yield from below("half_known", of_rates)
 
-    def _fit_pairs(self, frequency: np.ndarray) -> None:
+    def _fit_pairs(self, frequency: np.ndarray, known_neighbour: str) -> None:
         """Logarithms of CR(y; y' | x, x') of the words seen next to each other ([2]_, eq. 13)."""
         stats, n = self.statistics, self.statistics.n_labels
         template = self.templates(stats.encoder)[1]
@@ -163,7 +182,14 @@ class FrequencyModel(CountedModel):
         before, after = np.bincount(previous, joint, n), np.bincount(current, joint, n)
         rate = joint / (before[previous] * after[current])  # of the label pairs that occurred
         self._label_pairs = _with_data(both, np.log(rate))
-        self.spelling.fit_pairs(stats.encoder.lexicon, keys, by_pair)
+        lexicon = stats.encoder.lexicon
+        self.spelling.fit_pairs(lexicon, keys, by_pair)
+        if known_neighbour == "word":
+            given = self.spelling, lexicon, keys, by_pair, by_word, frequency
+            self.half_known = HalfKnownRates(*given)
+            largest = len(keys) + N_SIGNATURES**2 + self.half_known.n_codes
+            if largest >= LABELS_ONLY:
+                raise ValueError(f'known_neighbour="word": {len(lexicon)} words are too many')
 
     def _edge_gains(self, prepared: Prepared) -> tuple[np.ndarray, sp.csr_array]:
         """Find the row of each token, and log CR minus the floor for the rows in use."""
@@ -171,7 +197,7 @@ class FrequencyModel(CountedModel):
         used, row = np.unique(wanted, return_inverse=True)
         n_pairs = self._pairs.shape[0]
         codes = used[(used >= n_pairs) & (used < LABELS_ONLY)] - n_pairs
-        rates = self.spelling.co_occurrence(codes)
+        rates = self._rates_of_codes(codes)
         backed_off = _with_data(rates, np.log(rates.data))
         blocks = [self._pairs[used[(used >= 0) & (used < n_pairs)]], backed_off, self._label_pairs]
         gains = sp.vstack(blocks, format="csr")
@@ -181,6 +207,15 @@ class FrequencyModel(CountedModel):
         empty = np.diff(gains.indptr) == 0
         row = np.where((row >= 0) & empty[row], gains.shape[0] - 1, row)
         return row, gains
+
+    def _rates_of_codes(self, codes: np.ndarray) -> sp.csr_array:
+        """Rates of pairs with an unseen word, CSR of shape (n_codes, n_labels ** 2)."""
+        if self.half_known is None:
+            return self.spelling.co_occurrence(codes)
+        first = np.searchsorted(codes, N_SIGNATURES**2)
+        of_spelling = self.spelling.co_occurrence(codes[:first])
+        of_words = self.half_known.co_occurrence(codes[first:] - N_SIGNATURES**2)
+        return sp.vstack([of_spelling, of_words], format="csr")
 
     def _edge_contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
@@ -201,6 +236,7 @@ class FrequencyModel(CountedModel):
         keys = [(template.symbols, self._index.keys)]
         given = attribute_names(keys, encoder, words, encoder.links != "next")
         given[words < 0] = "spelling"
+        given[wanted >= n_pairs + N_SIGNATURES**2] = "known word and spelling"
         given[row == gains.shape[0] - 1] = "labels"
         pairs = zip(transition_names(y[previous], y[current], classes), given, strict=True)
         names = [f"{labels} | {condition}" for labels, condition in pairs]

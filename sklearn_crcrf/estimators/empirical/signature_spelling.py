@@ -61,6 +61,8 @@ class SignatureSpelling(Storable):
         P(y | f).
     coef : CSR of shape (n_signatures, n_labels)
         log P(y | f) minus a common floor, with no entry where P is zero.
+    parts : CSR of shape (n_signatures, n_parts)
+        What frequencies are given, each by itself: the signature, or the features that hold.
     """
 
     features = ("simple",)
@@ -68,6 +70,7 @@ class SignatureSpelling(Storable):
     names = ["signature"]
     exponents = np.ones(1)
     has_zeros = True
+    parts: sp.csr_array
     # Subclasses implement these.
     _fit: Callable[[np.ndarray], np.ndarray]
     _fit_pairs: Callable[[sp.csr_array], None]
@@ -144,6 +147,8 @@ class SignatureSpelling(Storable):
 class JointSpelling(SignatureSpelling):
     """P(y | f) as the frequency of y among the words with this signature ([1]_, III-D)."""
 
+    parts = sp.eye_array(N_SIGNATURES, format="csr")
+
     def _fit(self, counts: np.ndarray) -> np.ndarray:
         total = counts.sum(axis=1, keepdims=True)
         smoothed = counts + self.strength * self.label_prior
@@ -151,7 +156,7 @@ class JointSpelling(SignatureSpelling):
         return np.where(total > 0, estimate, self.label_prior)
 
     def _fit_pairs(self, counts: sp.csr_array) -> None:
-        self._pairs = _normalise(counts)
+        self._pairs = normalise(counts)
 
     def _joint(self, before: np.ndarray, after: np.ndarray) -> sp.csr_array:
         return self._pairs[before * N_SIGNATURES + after]
@@ -167,6 +172,8 @@ class MeanSpelling(SignatureSpelling):
     A word without any of the features has the label distribution of all words.
     """
 
+    parts = sp.csr_array(HOLDS)
+
     def _fit(self, counts: np.ndarray) -> np.ndarray:
         by_feature = HOLDS.T @ counts + self.strength * self.label_prior
         seen = by_feature.sum(axis=1, keepdims=True) > 0
@@ -177,7 +184,7 @@ class MeanSpelling(SignatureSpelling):
         return np.where(total > 0, mean, self.label_prior)
 
     def _fit_pairs(self, counts: sp.csr_array) -> None:
-        self._pairs = _normalise(sp.csr_array(np.kron(HOLDS, HOLDS).T) @ counts)
+        self._pairs = normalise(sp.csr_array(np.kron(HOLDS, HOLDS).T) @ counts)
 
     def _joint(self, before: np.ndarray, after: np.ndarray) -> sp.csr_array:
         holds = HOLDS[before][:, :, None] * HOLDS[after][:, None, :]
@@ -257,7 +264,7 @@ def _fit_softmax(features: np.ndarray, counts, strength: float) -> np.ndarray:
     return fitted.x.reshape(shape)
 
 
-def _normalise(counts: sp.csr_array) -> sp.csr_array:
+def normalise(counts: sp.csr_array) -> sp.csr_array:
     """Divide every row by its sum."""
     total = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
     return sp.csr_array((counts.data / total, counts.indices, counts.indptr), shape=counts.shape)

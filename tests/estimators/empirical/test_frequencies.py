@@ -1,6 +1,7 @@
 """The scores of plain frequencies with back-off against the formulas of [ECRN] III-D."""
 
 import itertools
+import pickle
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from toy import make_corpus, scores_of
 
-from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf import EmpiricalCRF, GraphArray, explain
 from sklearn_crcrf.counts.rows import FLOOR
 from sklearn_crcrf.feature_extraction.spelling import SIMPLE_FEATURES, spelling_table
 
@@ -31,9 +32,9 @@ X_TEST = [
 class Frequencies:
     """Probabilities of [ECRN] III-D in plain dicts; a probability of zero has no entry."""
 
-    def __init__(self, X, y, spelling):
+    def __init__(self, X, y, spelling, known_neighbour="spelling"):
         self.labels = sorted({label for labels in y for label in labels})
-        self.spelling = spelling
+        self.spelling, self.known_neighbour = spelling, known_neighbour
         self.tables = defaultdict(Counter)
         for x, labels in zip(X, y, strict=True):
             tokens = list(zip(x, labels, strict=True))
@@ -41,7 +42,9 @@ class Frequencies:
                 for key in [(), ("word", word), *self.keys(word)]:
                     self.tables[key][label] += 1
             for (w, a), (v, b) in itertools.pairwise(tokens):
-                keys = itertools.product(self.keys(w), self.keys(v))
+                keys = [*itertools.product(self.keys(w), self.keys(v))]
+                keys += [("after", w, key) for key in self.keys(v)]
+                keys += [("before", v, key) for key in self.keys(w)]
                 for key in [("pairs",), ("words", w, v), *keys]:
                     self.tables[key][a, b] += 1
 
@@ -85,9 +88,20 @@ class Frequencies:
         """What a pair of words is scored by."""
         if self.tables["words", before, here]:
             return "words"
+        if self.known_neighbour == "word" and self.mean(self.keys_beside(before, here)):
+            return "known word"
         both_known = self.tables["word", before] and self.tables["word", here]
         pairs_of_keys = itertools.product(self.keys(before), self.keys(here))
         return "spelling" if not both_known and self.mean(pairs_of_keys) else "labels"
+
+    def keys_beside(self, before, here):
+        """The known word with what the spelling of the unknown one is counted by."""
+        knows = [bool(self.tables["word", word]) for word in (before, here)]
+        if knows == [True, False]:
+            return [("after", before, key) for key in self.keys(here)]
+        if knows == [False, True]:
+            return [("before", here, key) for key in self.keys(before)]
+        return []
 
     def edge(self, before, here):
         """log CR(y; y' | x, x'), -inf for zero."""
@@ -95,6 +109,13 @@ class Frequencies:
         if way == "words":
             joint = self.frequencies(("words", before, here))
             p, q = self.frequencies(("word", before)), self.frequencies(("word", here))
+        elif way == "known word":
+            joint = self.mean(self.keys_beside(before, here))
+            p, q = (
+                self.frequencies(("word", word)) if self.tables["word", word] else
+                self.of_spelling(word)
+                for word in (before, here)
+            )  # fmt: skip
         elif way == "spelling":
             joint = self.mean(itertools.product(self.keys(before), self.keys(here)))
             p, q = self.of_spelling(before), self.of_spelling(here)
@@ -152,6 +173,78 @@ def test_pair_scores_are_co_occurrence_rates(reference, zeros):
                 found = [oracle.transition_score(scores, row, i, j) for i, j in np.ndindex(n, n)]
                 assert_allclose(np.reshape(found, (n, n)), expected, atol=1e-10)
             row += 1
+
+
+@for_each("zeros", ["floored", "exact"])
+@for_each("spelling", ["joint", "mean"])
+def test_a_known_neighbour_counts_by_itself(spelling, zeros):
+    reference = Frequencies(X, Y, spelling, known_neighbour="word")
+    params = {"zeros": zeros, "spelling": spelling, "known_neighbour": "word"}
+    crf = EmpiricalCRF.ecrn(**params).fit(X, Y)
+    unknown = ["zzz", "Unseens", "9-ology", "und", "ity", "X-tion"]
+    X_beside = X_TEST + [x for pair in itertools.product(X[0], unknown) for x in (pair, pair[::-1])]
+    X_beside = [list(x) for x in X_beside]
+    scores, n, row, ways = scores_of(crf, X_beside), len(crf.classes_), 0, Counter()
+    for x in X_beside:
+        for t in range(len(x)):
+            if t:
+                ways[reference.way(x[t - 1], x[t])] += 1
+                expected = reference.edge(x[t - 1], x[t])
+                if zeros == "floored":
+                    expected = np.maximum(expected, FLOOR)
+                found = [oracle.transition_score(scores, row, i, j) for i, j in np.ndindex(n, n)]
+                assert_allclose(np.reshape(found, (n, n)), expected, atol=1e-10)
+            row += 1
+    assert min(ways[way] for way in ("words", "known word", "spelling", "labels")) > 0
+    beside = next(x for x in X_beside[len(X_TEST) :] if reference.way(*x) == "known word")
+    explained = explain(crf, beside).to_frame()
+    assert explained["name"].str.endswith("| known word and spelling").any()
+
+
+def test_the_rate_beside_an_unknown_word_by_hand():
+    """Before "Bonn", "in" has O LOC twice and O O once; the word is capitalised each time."""
+    X = [["in", "Bonn"], ["in", "Rome"], ["in", "Short"], ["Of", "Rome"]]
+    y = [["O", "LOC"], ["O", "LOC"], ["O", "O"], ["O", "LOC"]]
+    for spelling, capitalised in (("joint", 3 / 5), ("mean", 3 / 5)):
+        params = {"spelling": spelling, "known_neighbour": "word"}
+        scores = scores_of(EmpiricalCRF.ecrn(**params).fit(X, y), [["in", "Delft"]])
+        # p(O, LOC | in, capital) / (p(O | in) p(LOC | capital))
+        rate = np.exp(oracle.transition_score(scores, 1, 1, 0))
+        assert_allclose(rate, (2 / 3) / (1 * capitalised), rtol=1e-12)
+
+
+def test_a_known_neighbour_counts_by_itself_in_forests():
+    parents = [[-1, 0, 0], [1, -1]]
+    train = GraphArray.from_parents([["a", "Bb", "c"], ["Dd", "a"]], parents)
+    crf = EmpiricalCRF.ecrn(known_neighbour="word").fit(train, [["x", "y", "x"], ["y", "z"]])
+    test = GraphArray.from_parents([["Unknown", "a"]], [[1, -1]])
+    # As a parent of a capitalised word, "a" was x or z, and the child y.
+    assert_allclose(crf.predict_proba(test)[0], [[0, 1, 0], [0.5, 0, 0.5]], atol=1e-12)
+
+
+@for_each(
+    "params, message",
+    [
+        ({"zeros": "smoothed"}, 'needs zeros="floored" or "exact"'),
+        ({"spelling": "maxent"}, 'needs spelling="joint" or "mean", got \'maxent\''),
+        ({"spelling": "product"}, 'needs spelling="joint" or "mean", got \'product\''),
+        ({"spelling": "joint", "known_neighbour": "both"}, "known_neighbour"),
+    ],
+)
+def test_known_neighbour_refuses_what_it_does_not_know(params, message):
+    crf = EmpiricalCRF.ecrn(**{"known_neighbour": "word"} | params)
+    with pytest.raises(ValueError, match=message):
+        crf.fit(X, Y)
+
+
+def test_known_neighbour_follows_the_counts():
+    params = {"known_neighbour": "word", "spelling": "mean"}
+    crf = EmpiricalCRF.ecrn(**params).partial_fit(X[:20], Y[:20]).partial_fit(X[20:], Y[20:])
+    whole = EmpiricalCRF.ecrn(**params).fit(X, Y)
+    expected = np.concatenate(whole.predict_proba(X_TEST))
+    forgetful = EmpiricalCRF.ecrn(**params).fit(X + X_TEST[:3], Y + Y[:3])
+    for other in (crf, pickle.loads(pickle.dumps(crf)), forgetful.forget(X_TEST[:3], Y[:3])):
+        assert_allclose(np.concatenate(other.predict_proba(X_TEST)), expected, atol=1e-12)
 
 
 def test_begin_and_end_say_nothing():
