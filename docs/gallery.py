@@ -40,7 +40,6 @@ SECTIONS = {
         "plot_solvers.py",
         "plot_criteria.py",
         "plot_custom_criterion.py",
-        "plot_maximum_likelihood.py",
         "plot_induction.py",
         "plot_pool.py",
     ],
@@ -51,6 +50,13 @@ SECTIONS = {
     ],
     "use": [
         "plot_serving.py",
+    ],
+    "papers": [
+        "plot_ecrn.py",
+        "plot_ep.py",
+        "plot_sep.py",
+        "plot_mce.py",
+        "plot_survey.py",
     ],
 }
 

@@ -151,6 +151,16 @@ def test_label_bias():
     assert abs(mean["crf"] - 95.8) < 1.0
 
 
+def test_rib_and_rob():
+    """[ECRN] II-B3: after X only I was seen, so p(XIB | rob) = 12/21 and p(YOB | rob) = 9/21."""
+    X = [list("rib")] * 11 + [list("rob")] * 10
+    y = [list("XIB")] * 11 + [list("YOB")] * 9 + [list("XIB")]
+    memm = MEMM(sigma=np.inf, tol=1e-9, max_iter=1000).fit(X, y)
+    (found,) = memm.predict_k_best([list("rob")], 2)
+    assert [labels for labels, _ in found] == [list("XIB"), list("YOB")]
+    assert_allclose([p for _, p in found], [12 / 21, 9 / 21], atol=1e-7)
+
+
 def test_search_in_a_pipeline():
     vectorized = [("window", Window([-1, 0])), ("vectors", SequenceVectorizer()), ("memm", MEMM())]
     search = GridSearchCV(Pipeline(vectorized), {"memm__sigma": [0.3, 1.0]}, cv=3).fit(X, y)

@@ -114,7 +114,7 @@ class SeparateCRF(BaseSequenceClassifier):
     References
     ----------
     .. [1] Zhu, Hiemstra, Apers, Wombacher, "Separate Training for Conditional Random Fields Using
-       Co-occurrence Rate Factorization", 2010.
+       Co-occurrence Rate Factorization", TR-CTIT-12-29, arXiv:1008.1566, 2012.
 
     Examples
     --------

@@ -8,6 +8,7 @@ Labeling", ICMLA 2013.
 from itertools import product
 
 import numpy as np
+import oracle
 import pytest
 from cases import for_each
 from hypothesis import assume, given, settings
@@ -158,6 +159,22 @@ def test_marginals_are_those_of_the_data(seed, zeros):
     assert_allclose(marginals, empirical_marginals(X, y, crf.classes_), atol=1e-10)
     pairs = expected_pairs(crf, X)
     assert_allclose(pairs, empirical_pairs(y, crf.classes_), atol=1e-9)
+
+
+def test_factors_are_probabilities():
+    """[EP] eqs. 7 to 9: psi sums to 1 over labels, and phi psi psi' over pairs of labels."""
+    X, y = corpus_of_separate_words(np.random.default_rng(0))
+    crf = EmpiricalCRF.ecrn(zeros="exact").fit(X, y)
+    scores, row = crf.model_.scores(crf._prepare(as_sequences(X).X)), 0
+    psi = np.exp(scores.state)
+    assert_allclose(psi.sum(axis=1), 1.0)
+    for words in X:
+        for t in range(len(words)):
+            if t:
+                pairs = np.ndindex(psi.shape[1], psi.shape[1])
+                phi = np.exp([oracle.transition_score(scores, row, i, j) for i, j in pairs])
+                assert_allclose(phi @ np.outer(psi[row - 1], psi[row]).ravel(), 1.0)
+            row += 1
 
 
 def test_marginals_differ_where_a_word_has_other_labels_elsewhere():

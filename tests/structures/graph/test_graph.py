@@ -41,6 +41,23 @@ def test_scores_of_labellings_and_of_neighbours(case, seed):
         same(twice, [2 * part for part in theirs[1](slope)])
 
 
+def test_nodes_are_independent_given_what_separates_them():
+    """Every path from nodes 0 and 1 to nodes 4 and 5 leads through nodes 2 and 3."""
+    edges = np.array([[0, 1], [0, 2], [1, 3], [2, 3], [2, 4], [3, 5], [4, 5]])
+    scores = random_scores(np.random.default_rng(0), 6, len(edges), 2)
+    graph, labellings = Graph(np.array([0, 6]), edges), list(itertools.product(range(2), repeat=6))
+    log_z, _ = graph.log_partition(scores)
+    each = [graph.score(scores, np.array(y))[0][0] for y in labellings]
+    p = np.exp(np.array(each) - log_z).reshape(4, 4, 4)
+    assert_allclose(p.sum(), 1.0)
+    # p(a, b | c) = p(a | c) p(b | c)
+    middle = p.sum(axis=(0, 2), keepdims=True)
+    assert_allclose(p * middle, p.sum(axis=2, keepdims=True) * p.sum(axis=0, keepdims=True))
+    # Without the middle they are not independent.
+    ends = p.sum(axis=1)
+    assert abs(ends - np.outer(ends.sum(axis=1), ends.sum(axis=0))).max() > 1e-3
+
+
 @given(graphs(forbids=False), st.booleans())
 def test_scores_of_pieces_add_up_to_those_of_labellings(case, with_tokens):
     offsets, edges, scores = case
