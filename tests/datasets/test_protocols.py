@@ -81,6 +81,33 @@ def test_brown_splits(brown, monkeypatch):
 
 @data
 @needs_data
+def test_brown_splits_with_raw_tags(brown, monkeypatch):
+    corpus = brown.data, brown.target
+    monkeypatch.setattr(_corpora, "fetch_brown", lambda **options: corpus)
+    stripped, raw = (load_brown_splits("32623-1000", raw_tags=raw) for raw in (False, True))
+    assert raw.train[0] == stripped.train[0]
+    tags = [{tag for _, y in parts for labels in y for tag in labels} for parts in (stripped, raw)]
+    assert [*map(len, tags)] == [208, 401]
+    assert {*map(strip_suffixes, tags[1])} == tags[0]
+
+
+@data
+@needs_data
+def test_brown_splits_in_the_order_of_the_corpus(brown, monkeypatch):
+    corpus = brown.data, brown.target
+    monkeypatch.setattr(_corpora, "fetch_brown", lambda **options: corpus)
+    shuffled, ordered = (load_brown_splits("32623-1000", shuffle=k) for k in (True, False))
+
+    def sentences(splits):
+        return [tuple(words) for X, _ in (splits.tuning, splits.train, splits.test) for words in X]
+
+    assert sorted(sentences(shuffled)) == sorted(sentences(ordered))
+    of_corpus = iter(brown.data)
+    assert all(list(words) in of_corpus for words in sentences(ordered))  # a subsequence
+
+
+@data
+@needs_data
 def test_dutch_ner():
     splits = load_dutch_ner()
     assert [len(X) for X, _ in splits] == [13221, 2306, 4211]
