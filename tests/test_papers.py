@@ -123,14 +123,16 @@ def test_references_agree(paper):
             assert value in text, f"{file}: {value}"
 
 
-def test_references_of_docstrings_have_the_year():
-    titles = {fields["title"]: fields["year"] for fields in references().values()}
-    del titles["Conditional Random Fields"]  # which others begin with
+def test_references_of_docstrings_agree():
+    papers = {fields["title"]: fields for fields in references().values()}
+    del papers["Conditional Random Fields"]  # which others begin with
     n_found = 0
     for path in (ROOT / "sklearn_crcrf").rglob("*.py"):
         text = one_line(path.read_text("utf-8"))
-        for title, year in titles.items():
-            for _, after in re.findall(rf'({re.escape(title)})",(.{{40}})', text):
-                assert year in after, f"{path}: {after}"
+        for title, fields in papers.items():
+            identifiers = [fields[kind] for kind in IDENTIFIERS if kind in fields]
+            for after in re.findall(rf'{re.escape(title)}",(.{{80}})', text):
+                for value in (fields["year"], *identifiers):
+                    assert value.removeprefix("https://hdl.handle.net/") in after, path
                 n_found += 1
     assert n_found > 8

@@ -52,7 +52,7 @@ class MCE(Criterion):
     References
     ----------
     .. [1] Suzuki, McDermott, Isozaki, "Training Conditional Random Fields with Multivariate
-       Evaluation Measures", ACL 2006.
+       Evaluation Measures", COLING/ACL 2006, pages 217-224, doi:10.3115/1220175.1220203.
 
     Examples
     --------

@@ -270,9 +270,9 @@ def load_brown_splits(
     References
     ----------
     .. [1] Z. Zhu, D. Hiemstra, P. Apers, A. Wombacher, "Empirical Co-occurrence Rate Networks
-       for Sequence Labeling", ICMLA 2013.
+       for Sequence Labeling", ICMLA 2013, doi:10.1109/ICMLA.2013.23.
     .. [2] Z. Zhu, D. Hiemstra, P. Apers, A. Wombacher, "Closed Form Maximum Likelihood
-       Estimator of Conditional Random Fields", 2013.
+       Estimator of Conditional Random Fields", 2013, hdl:2066/227018.
 
     Examples
     --------
@@ -314,7 +314,7 @@ def load_dutch_ner(**options: Any) -> Splits:
     References
     ----------
     .. [1] Z. Zhu, D. Hiemstra, P. Apers, A. Wombacher, "Empirical Co-occurrence Rate Networks
-       for Sequence Labeling", ICMLA 2013.
+       for Sequence Labeling", ICMLA 2013, doi:10.1109/ICMLA.2013.23.
 
     Examples
     --------

@@ -61,7 +61,7 @@ def make_label_bias(
     .. [1] J. Lafferty, A. McCallum, F. Pereira, "Conditional Random Fields: Probabilistic
        Models for Segmenting and Labeling Sequence Data", ICML 2001.
     .. [2] Z. Zhu, D. Hiemstra, P. Apers, A. Wombacher, "Closed Form Maximum Likelihood
-       Estimator of Conditional Random Fields", 2013, section 4.4.
+       Estimator of Conditional Random Fields", 2013, section 4.4, hdl:2066/227018.
 
     Examples
     --------

@@ -67,7 +67,8 @@ def spelling_table(words: Iterable[str], features: Sequence[str] = DEFAULT_FEATU
 
     References
     ----------
-    .. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
+    .. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013,
+       doi:10.1109/ICMLA.2013.23.
 
     Examples
     --------
@@ -135,7 +136,8 @@ class TokenFeatures(HasWordColumn, SymbolTransformer):
 
     References
     ----------
-    .. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
+    .. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013,
+       doi:10.1109/ICMLA.2013.23.
 
     Examples
     --------

@@ -240,8 +240,9 @@ class EmpiricalCRF(CountingClassifier):
     References
     ----------
     .. [1] Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of
-       Conditional Random Fields", 2013.
-    .. [2] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
+       Conditional Random Fields", 2013, hdl:2066/227018.
+    .. [2] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013,
+       doi:10.1109/ICMLA.2013.23.
 
     Examples
     --------

@@ -7,8 +7,10 @@ the other. Events of frequency zero have probability zero, or are floored.
 
 References
 ----------
-.. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
-.. [2] Zhu et al., "Closed Form Maximum Likelihood Estimator of CRFs", 2013, eqs. 12 and 13.
+.. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013,
+   doi:10.1109/ICMLA.2013.23.
+.. [2] Zhu et al., "Closed Form Maximum Likelihood Estimator of Conditional Random Fields",
+   2013, eqs. 12 and 13, hdl:2066/227018.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

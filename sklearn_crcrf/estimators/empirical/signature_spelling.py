@@ -6,8 +6,10 @@ P(y, y' | f, f').
 
 References
 ----------
-.. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
-.. [2] Zhu et al., "Closed Form Maximum Likelihood Estimator of CRFs", 2013.
+.. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013,
+   doi:10.1109/ICMLA.2013.23.
+.. [2] Zhu et al., "Closed Form Maximum Likelihood Estimator of Conditional Random Fields",
+   2013, hdl:2066/227018.
 """
 
 from collections.abc import Callable, Iterator
