@@ -248,6 +248,7 @@ class Smoothing:
         return TriangleRates(table, is_directed, rates, stats.label_prior, self._strength)
 
     def _are_directed(self) -> bool:
-        """Tell whether the direction of the links of graphs means anything."""
+        """Tell whether the direction of the links of graphs means anything, for all or by type."""
         stats = self._statistics
-        return have_direction(stats.counts[LABEL_PAIRS], stats.n_labels)
+        tables = [stats.counts[t] for t in (LABEL_PAIRS, TYPED_PAIRS) if t in stats.counts]
+        return any(map(have_direction, tables))

@@ -67,17 +67,18 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
     )
 
 
-def have_direction(pairs: Table, n_labels: int) -> bool:
+def have_direction(pairs: Table) -> bool:
     """Whether the label of the first end of a link tells more than that it is one of both ends.
 
     This is Bowker's test of symmetry [1]_, at a level of 0.001: whether label i precedes label j
-    more often than the other way round, by more than chance would make it.
+    more often than the other way round, by more than chance would make it. If links have types, the
+    statistics of all types are added.
 
     Parameters
     ----------
     pairs : Table
-        Events end in (label, label); events of tokens without a link are left out.
-    n_labels : int
+        Events are (label, label) or (type, label, label); events of tokens without a link are left
+        out.
 
     References
     ----------
@@ -86,15 +87,18 @@ def have_direction(pairs: Table, n_labels: int) -> bool:
     Examples
     --------
     >>> events = np.array([[0, 1], [1, 0]], dtype=np.int32)
-    >>> [have_direction(Table(events, np.array(weights)), 2) for weights in ([9, 11], [0, 20])]
+    >>> [have_direction(Table(events, np.array(weights))) for weights in ([9, 11], [0, 20])]
     [False, True]
     """
     events, weights = _of_links(pairs)
-    counts = np.zeros((n_labels, n_labels))
-    np.add.at(counts, (events[:, -2], events[:, -1]), weights)
-    both = counts + counts.T
-    seen = np.triu(both > 0, 1)
-    statistic = ((counts - counts.T)[seen] ** 2 / both[seen]).sum()
+    different = events[:, -2] != events[:, -1]
+    events, weights = events[different], weights[different]
+    ordered = np.hstack([events[:, :-2], np.sort(events[:, -2:], axis=1)])
+    _, pair = np.unique(ordered, axis=0, return_inverse=True)
+    both = np.bincount(pair, weights)
+    rising = np.bincount(pair, np.where(events[:, -2] < events[:, -1], weights, -weights))
+    seen = both > 0
+    statistic = (rising[seen] ** 2 / both[seen]).sum()
     return bool(seen.any() and chi2.sf(statistic, seen.sum()) < LEVEL)
 
 

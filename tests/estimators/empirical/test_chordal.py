@@ -60,6 +60,15 @@ def test_theorem_1(drawn, n_labels):
         assert_allclose(part, 0.0, atol=1e-7)
 
 
+def test_directions_that_cancel_out_over_types_are_found():
+    """With as many links into each token as out of it, two labels are as often in either order."""
+    edges, rng = [(0, 1), (2, 1), (0, 2), (3, 0), (1, 3), (4, 0), (1, 4)], np.random.default_rng(0)
+    X, y, weight = every_labelling(5, edges, 2, rng)
+    crf = EmpiricalCRF(sigma=np.inf).fit(X, y.tolist(), sample_weight=1e12 * weight)
+    expected = [np.bincount(labels, weight) for labels in y.T]
+    assert_allclose(crf.predict_proba(X[:1])[0], expected, atol=1e-9)
+
+
 def sums(n, seed, size=8):
     """Chordal graphs in which a label is mostly the sum of two linked ones, modulo 2.
 
