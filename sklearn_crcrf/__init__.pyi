@@ -5,6 +5,7 @@ __all__: list[str]
 from ._version import __version__ as __version__
 from .base.pipeline import SequencePipeline as SequencePipeline
 from .base.pipeline import make_sequence_pipeline as make_sequence_pipeline
+from .counts.co_occurrence import co_occurrence_rate as co_occurrence_rate
 from .data.graphs import GraphArray as GraphArray
 from .data.ragged import SequenceArray as SequenceArray
 from .data.sequences import as_sequences as as_sequences
@@ -15,6 +16,7 @@ from .estimators.calibration import SegmentF1Classifier as SegmentF1Classifier
 from .estimators.crf import CRF as CRF
 from .estimators.crfsuite import CRFsuiteCRF as CRFsuiteCRF
 from .estimators.empirical import EmpiricalCRF as EmpiricalCRF
+from .estimators.empirical.conditions import mle_conditions as mle_conditions
 from .estimators.graphs import AssociativeMarkovNetwork as AssociativeMarkovNetwork
 from .estimators.graphs import GraphCRF as GraphCRF
 from .estimators.hmm import HMM as HMM

@@ -5,7 +5,8 @@ Random Fields", 2013; [ECRN] is Zhu et al., "Empirical Co-occurrence Rate Networ
 Labeling", ICMLA 2013.
 """
 
-from itertools import product
+from collections import Counter
+from itertools import pairwise, product
 
 import numpy as np
 import oracle
@@ -15,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sklearn_crcrf import CRF, EmpiricalCRF, GraphArray, as_sequences
+from sklearn_crcrf import CRF, EmpiricalCRF, GraphArray, as_sequences, mle_conditions
 from sklearn_crcrf.datasets import make_label_bias
 from sklearn_crcrf.linear import Weights
 from sklearn_crcrf.structures import Chain, structure_of
@@ -185,50 +186,36 @@ def test_marginals_differ_where_a_word_has_other_labels_elsewhere():
     assert_allclose(crf.predict_proba([list("abc")])[0][1], [3 / 4, 1 / 4], rtol=1e-11)
     pairs = expected_pairs(crf, X)
     assert abs(pairs - empirical_pairs(y, crf.classes_)).max() > 0.1
+    conditions = mle_conditions(crf, X, y)
+    assert_allclose(conditions.log_likelihood, np.log(3 / 4) + np.log(1 / 4), rtol=1e-11)
+    assert_allclose([conditions.gap, conditions.in_pairs.gap], 1 / 4, rtol=1e-11)
+    words = [[{"word": x[0]}, *({"word": b, "pair": a + b} for a, b in pairwise(x))] for x in X]
+    best = CRF(sigma=np.inf, edge_columns=["pair"], tol=1e-12, max_iter=5000).fit(words, y)
+    assert_allclose(-best.loss_curve_[-1], 2 * np.log(1 / 2), rtol=1e-6)
 
 
-# Co-occurrence rates: [ECRN] II-B (theorems 1 and 2), [EP] eqs. 2 to 4.
+def test_constraints_of_the_factors_alone_leave_the_objective_without_a_maximum():
+    """[EP] 3.3: eqs. 7 and 8 hold, but the smaller p(0 | b), the larger the objective."""
+    y = [[0, 0, 0, 0]] * 4 + [[0, 1, 1, 0]]
+    pairs = {k: Counter(labels[k : k + 2] for labels in map(tuple, y)) for k in range(3)}
+
+    def objective(p):
+        unary = [{0: 1.0}, {0: p, 1: 1 - p}, {0: 0.8, 1: 0.2}, {0: 1.0}]
+        total = 0.0
+        for k, table in pairs.items():
+            rates = {(i, j): n / 5 / (unary[k][i] * unary[k + 1][j]) for (i, j), n in table.items()}
+            sums = sum(rate * unary[k][i] * unary[k + 1][j] for (i, j), rate in rates.items())
+            assert_allclose(sums, 1.0)
+            total += sum(table[pair] * np.log(rate) for pair, rate in rates.items())
+        return total + sum(
+            np.log(unary[k][label]) for labels in y for k, label in enumerate(labels)
+        )
+
+    assert_allclose(objective(0.8), -2.50202, atol=1e-5)
+    assert objective(0.8) < objective(0.1) < objective(1e-9) < objective(1e-90)
 
 
-def rate(joint, *groups):
-    """CR of groups of variables; a variable is an axis of the joint distribution."""
-
-    def marginal(axes):
-        others = tuple(axis for axis in range(joint.ndim) if axis not in axes)
-        return joint.sum(axis=others, keepdims=True)
-
-    value = marginal(sum(groups, ()))
-    for group in groups:
-        value = value / marginal(group)
-    return value
-
-
-@st.composite
-def joint_distributions(draw, n_variables):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    shape = draw(st.tuples(*[st.integers(1, 3)] * n_variables))
-    joint = rng.random(shape) ** draw(st.sampled_from([1, 4]))
-    return joint / joint.sum()
-
-
-@given(joint_distributions(4))
-def test_partition_theorem(joint):
-    whole = rate(joint, (0,), (1,), (2,), (3,))
-    halves = rate(joint, (0,), (1,)) * rate(joint, (2,), (3,)) * rate(joint, (0, 1), (2, 3))
-    assert_allclose(whole, halves, rtol=1e-10)
-    first = rate(joint, (0,), (1, 2)) * rate(joint, (1,), (2,))
-    assert_allclose(rate(joint, (0,), (1,), (2,)), first, rtol=1e-10)
-
-
-@given(joint_distributions(2), joint_distributions(2))
-def test_conditional_independence_theorem(x_and_z, y_and_z):
-    n_z = min(x_and_z.shape[1], y_and_z.shape[1])
-    p_x = x_and_z[:, :n_z] / x_and_z[:, :n_z].sum(axis=0)
-    p_y = y_and_z[:, :n_z] / y_and_z[:, :n_z].sum(axis=0)
-    p_z = x_and_z[:, :n_z].sum(axis=0) / x_and_z[:, :n_z].sum()
-    joint = np.einsum("xz,yz,z->xyz", p_x, p_y, p_z)
-    together = np.broadcast_to(rate(joint, (0,), (1, 2)), joint.shape)
-    assert_allclose(together, np.broadcast_to(rate(joint, (0,), (2,)), joint.shape), rtol=1e-10)
+# Chains and rates, [EP] eq. 4 and [ECRN] eq. 3; tests of the rates are beside the counts.
 
 
 def fit_to_distribution(joint):
