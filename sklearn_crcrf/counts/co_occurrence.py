@@ -1,11 +1,4 @@
-"""Co-occurrence rates of any variables, and smoothed ones of linked labels and of boundaries.
-
-References
-----------
-.. [1] Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of Conditional
-   Random Fields", 2013.
-.. [2] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
-"""
+"""Co-occurrence rates of any variables, and smoothed ones of linked labels and of boundaries."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -71,8 +64,9 @@ def co_occurrence_rate(
     References
     ----------
     .. [1] Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of
-       Conditional Random Fields", 2013.
-    .. [2] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
+       Conditional Random Fields", 2013, hdl:2066/227018.
+    .. [2] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013,
+       doi:10.1109/ICMLA.2013.23.
 
     Examples
     --------

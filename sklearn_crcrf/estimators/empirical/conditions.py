@@ -155,7 +155,7 @@ def mle_conditions(
     References
     ----------
     .. [1] Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of
-       Conditional Random Fields", 2013.
+       Conditional Random Fields", 2013, hdl:2066/227018.
 
     Examples
     --------
