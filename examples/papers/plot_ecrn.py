@@ -15,7 +15,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.pipeline import make_pipeline
 
-from sklearn_crcrf import CRF, MEMM, EmpiricalCRF, SequenceVectorizer, TokenFeatures, explain
+from sklearn_crcrf import (
+    CRF,
+    MEMM,
+    EmpiricalCRF,
+    SequenceVectorizer,
+    TokenFeatures,
+    co_occurrence_rate,
+    explain,
+)
 from sklearn_crcrf.datasets import make_addresses, make_label_bias
 from sklearn_crcrf.metrics import known_accuracy, token_accuracy, unknown_accuracy
 
@@ -28,27 +36,27 @@ from sklearn_crcrf.metrics import known_accuracy, token_accuracy, unknown_accura
 rng = np.random.default_rng(0)
 first, second, third = rng.dirichlet([1, 1]), *rng.dirichlet([1, 1], size=(2, 2))
 p = first[:, None, None] * second[:, :, None] * third  # p[x, y, z]
-x, y, z = p.sum((1, 2))[:, None, None], p.sum((0, 2))[:, None], p.sum((0, 1))
-xy, yz = p.sum(2, keepdims=True), p.sum(0)
-
-rate_xyz = p / (x * y * z)
-rate_xy, rate_yz = xy / (x * y), yz / (y * z)
-print("CR(x; y):", rate_xy[..., 0].round(2).tolist())
+together, apart = co_occurrence_rate(p, [0, 1])[0]
+print(f"x = 0 and y = 0: {together:.2f}, above 1, so they attract each other")
+print(f"x = 0 and y = 1: {apart:.2f}, below 1, so they avoid each other")
 
 # %%
 # Theorem 1: events can be merged, :math:`\mathrm{CR}(x; y; z) = \mathrm{CR}(x; yz)\,
 # \mathrm{CR}(y; z)`.
-rate_x_with_yz = p / (x * yz)
-print("theorem 1 holds:", np.allclose(rate_xyz, rate_x_with_yz * rate_yz))
+of_all, of_yz = co_occurrence_rate(p, [0, 1, 2]), co_occurrence_rate(p, [1, 2])
+of_x_with_yz = co_occurrence_rate(p, [0, [1, 2]])
+print("theorem 1 holds:", np.allclose(of_all, of_x_with_yz * of_yz))
 
 # %%
 # Theorem 2: as x is independent of z given y, z has no part in
 # :math:`\mathrm{CR}(x; yz) = \mathrm{CR}(x; y)`.
-print("theorem 2 holds:", np.allclose(rate_x_with_yz, rate_xy))
+of_xy = co_occurrence_rate(p, [0, 1])[:, :, None]
+print("theorem 2 holds:", np.allclose(of_x_with_yz, of_xy))
 
 # %%
 # Both together factorise the chain into rates of neighbours and single labels (equation 3).
-print("equation 3 holds:", np.allclose(p, rate_xy * rate_yz * x * y * z))
+single = p.sum((1, 2))[:, None, None] * p.sum((0, 2))[:, None] * p.sum((0, 1))
+print("equation 3 holds:", np.allclose(p, of_xy * of_yz * single))
 
 # %%
 # "rib" and "rob"

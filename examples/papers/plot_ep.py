@@ -14,7 +14,7 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sklearn_crcrf import CRF, MEMM, EmpiricalCRF, SequenceVectorizer
+from sklearn_crcrf import CRF, MEMM, EmpiricalCRF, SequenceVectorizer, mle_conditions
 from sklearn_crcrf.datasets import make_label_bias
 from sklearn_crcrf.linear import Weights
 
@@ -145,29 +145,24 @@ for name, crf in (("EP1", EmpiricalCRF.ecrn(spelling="mean")), ("EP2", Empirical
 # frequencies of labels next to each of its neighbours as on its own. In "a b c d" each word has
 # only one neighbour on each side. Here b stands between a and c, and between d and e, with other
 # labels.
-
-
-def total(crf, X, y):
-    """The log-likelihood of the labels."""
-    best = crf.predict_k_best(X, k=8)
-    paths = [{tuple(path): p for path, p in found} for found in best]
-    return sum(np.log(p[tuple(labels)]) for p, labels in zip(paths, y, strict=True))
-
-
 words = [list("abc")] * 2 + [list("dbe")] * 2
 labels = [[0, 0, 0], [0, 1, 1], [0, 1, 0], [0, 1, 0]]
 counted = EmpiricalCRF.ecrn(zeros="exact").fit(words, labels)
 rows = [tokens(sentence) for sentence in words]
 standard = CRF(sigma=np.inf, edge_columns=["pair"], tol=1e-9).fit(rows, labels)
-print("             log-likelihood  p(0), p(1) of b in a b c")
-for name, crf, of_words in (("closed form", counted, words), ("standard", standard, rows)):
-    p = crf.predict_proba(of_words[:1])[0][1]
-    print(f"{name:12} {total(crf, of_words, labels):14.3f}  {p[0]:.3f} {p[1]:.3f}")
+print("             log-likelihood  p(0) of b in a b c  from the conditions")
+for name, crf, X_of_crf, word in (
+    ("closed form", counted, words, "token"),
+    ("standard", standard, rows, "word"),
+):
+    conditions = mle_conditions(crf, X_of_crf, labels, observation=word)
+    of_b = crf.predict_proba(X_of_crf[:1])[0][1][0]
+    print(f"{name:12} {conditions.log_likelihood:14.3f} {of_b:19.3f} {conditions.gap:20.3f}")
 
 # %%
-# Among "a b c", b has each label in half of the sentences, but on its own it is 0 in a quarter. The
+# In "a b c", b has each label in half of the sentences, but on its own it is 0 in a quarter. The
 # closed form mixes both, :math:`p(ab)\, p(bc) / p(b)`, so its marginals are not those of the data,
-# which the conditions of a maximum (equations 16 and 17) demand, and its likelihood is lower. Real
+# as the conditions of a maximum demand (equations 16 and 17), and its likelihood is lower. Real
 # text is like this, too: there the closed form is an estimate of its own.
 
 # %%
