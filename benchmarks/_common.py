@@ -67,10 +67,11 @@ def begin(
     return args
 
 
-def load_splits(name: str, args: argparse.Namespace) -> Splits:
+def load_splits(name: str, args: argparse.Namespace, **of_brown: bool) -> Splits:
     """The parts of a corpus: "ner", "chunking", or a split of Brown; chunking has no tuning part.
 
-    They are taken from the folder named by SKLEARN_CRCRF_DATA.
+    They are taken from the folder named by SKLEARN_CRCRF_DATA. ``of_brown`` are options of
+    load_brown_splits.
     """
     options = {"download_if_missing": args.download}
     try:
@@ -82,7 +83,7 @@ def load_splits(name: str, args: argparse.Namespace) -> Splits:
             )
             splits = Splits(train, ([], []), test)
         else:
-            splits = load_brown_splits(name, **options)
+            splits = load_brown_splits(name, **of_brown, **options)
     except OSError as error:
         sys.exit(
             f"{error}\nName the folder of the corpora by the environment variable "

@@ -19,6 +19,8 @@ QUESTIONS = {
     "memory": "How much memory does training take?",
     "output_codes": "Do output codes pay off with many labels?",
     "papers": "Are the figures of the papers reached?",
+    "papers_mce": "Does training for fewer errors gain what its paper says?",
+    "papers_separate": "What is separate training good for?",
     "scale": "What does training on more text than memory holds cost?",
     "scaling": "How do time and memory grow with the text?",
     "segments": "Are whole segments better than tokens?",

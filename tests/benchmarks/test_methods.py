@@ -10,6 +10,20 @@ from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, Window
 
 
+class Tables:
+    """A report that keeps its rows."""
+
+    def __init__(self):
+        self.rows = []
+
+    def table(self, title, columns, rows):
+        self.rows.append(list(rows))
+        assert all(len(row) == len(columns) for row in self.rows[-1])
+
+    def remark(self, text):
+        pass
+
+
 def test_accuracy_has_a_row_for_every_method(load, splits):
     accuracy = load("accuracy")
     targets = {"ecrn": accuracy.Figures(0.0), "default": accuracy.Figures(unknown=100.1)}
@@ -232,12 +246,73 @@ def test_worked_examples_of_the_papers_agree(load):
     assert all(abs(float(theirs) - float(ours)) < 2e-5 for _, theirs, ours in rows[4:])
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_tables_of_the_papers_have_their_figures_beside_ours(load, splits, monkeypatch):
+    papers, options = load("papers"), []
+    monkeypatch.setattr(
+        papers, "load_splits", lambda *_, **of_brown: options.append(of_brown) or splits
+    )
+    rows = list(papers.tagged("1000-4000", argparse.Namespace(largest=False)))
+    assert [row[2] for row in rows] == ["86.7", "86.8", "82.6", "69.4", ""] + [
+        "86.7",
+        "86.8",
+        "82.6",
+        "69.4",
+    ] + ["86.7", "86.8"] * 2
+    assert options == list(papers.PROTOCOLS.values())
+    assert all(row[3] and row[9] for row in rows)
+    largest = [
+        list(papers.tagged("32623-1000", argparse.Namespace(largest=k))) for k in (False, True)
+    ]
+    assert [[row[3] == "" for row in rows].count(True) for rows in largest] == [2, 0]
+    assert [[row[0] for row in rows].count("[ECRN]: EmpiricalCRF.ecrn()") for rows in largest] == [
+        4,
+        4,
+    ]
+    args = argparse.Namespace(report=Tables())
+    papers.names(args)
+    (rows,) = args.report.rows
+    assert [row[1] for row in rows] == ["96.11", "96.14", "96.13", "94.4", "", "96.23"]
+
+
+def test_blocks_of_brown_are_left_out(load, splits, monkeypatch):
     papers = load("papers")
-    monkeypatch.setattr(papers, "load_splits", lambda name, args: splits)
-    rows = list(papers.tagged("ner", argparse.Namespace()))
-    assert len(rows) == 4 and all(len(row) == 9 for row in rows)
-    assert [row[1] for row in rows] == ["96.11", "96.14", "96.13", "96.23"]
+    monkeypatch.setattr(papers, "BLOCK", 10)
+    X, y = (a + b for a, b in zip(splits.train, splits.test, strict=True))
+    shares, accuracies = [], []
+    for block in np.array_split(np.arange(len(X)), len(X) // 10):
+        kept = np.setdiff1d(np.arange(len(X)), block)
+        crf = papers.MEAN().fit([X[i] for i in kept], [y[i] for i in kept])
+        tested = [X[i] for i in block]
+        known = np.concatenate(crf.known_tokens(tested))
+        right = np.concatenate(crf.predict(tested)) == np.concatenate([y[i] for i in block])
+        shares.append(f"{100 - 100 * known.mean():.1f}")
+        accuracies.append(f"{100 * right[~known].mean():.1f}")
+    found = list(papers.of_blocks(splits))
+    for values, (least, _, most) in ((shares, found[:3]), (accuracies, found[4:])):
+        assert (least, most) == (min(values, key=float), max(values, key=float))
+
+
+def test_unknown_tokens_follow_from_three_accuracies(load):
+    published = load("_published").Published(0.8 * 90 + 0.2 * 50, 90, 50, 0)
+    assert published.unknown_share == pytest.approx(20)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_criteria_of_errors_are_beside_their_figures(load):
+    papers, tasks = load("papers"), load("_tasks")
+    X, y = make_addresses(60, random_state=0)
+    tokens = [[{"word": word} for word in sentence] for sentence in X]
+    features = make_pipeline(Window(["word[0]"]), SequenceVectorizer())
+    rows = features.fit_transform(tokens)
+    known = [[k > 0 for k in range(len(sentence))] for sentence in X]
+    train = test = tasks.Rows(rows, y, known)
+    task = tasks.TASKS["chunking"]
+    start = papers.criteria.trained(papers.criteria.LOG_LOSS, task, train)
+    for table in (papers.MCE_1, papers.MCE_2):
+        found = list(papers.by_criterion(table, 0, task, train, test, start))
+        assert [row[0].split(":")[0] for row in found] == list(table)
+        assert [float(row[1]) for row in found] == [figures.f1 for figures, _ in table.values()]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
