@@ -16,7 +16,7 @@ METHODS = {
     "single nodes": {"exponents": {"edges": 0.0, "cliques": 0.0}},
     "rates of edges, exponent 0.5": {"inference": "loopy"},
     "rates of edges, exponent 1": {"inference": "loopy", "exponents": {"edges": 1.0}},
-    "rates of edges and triangles, exact": {},
+    "rates of edges and triangles, exact sums": {},
 }
 
 

@@ -110,22 +110,28 @@ class EmpiricalCRF(CountingClassifier):
     from a broader estimate, and unknown words are judged by their spelling and their
     neighbours. :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
 
-    In the forests of a :class:`GraphArray` each rate is of a parent and a child, so this is exact
-    too. The neighbours that predict a label are still the neighbours in the sequence of tokens.
+    Plain frequencies have the greatest likelihood if the labels of a word are distributed alike
+    next to each of its neighbours [1]_ (theorem 1, whose proof takes this for granted), but not in
+    general: with the labels 000 and 011 of "abc", and twice 010 of "dbe", they give 000 of "abc"
+    the probability 3/4 instead of 1/2. :func:`mle_conditions` says how far a model is from the
+    greatest likelihood.
+
+    In the forests of a :class:`GraphArray` each rate is of a parent and a child, and the product is
+    as in a chain. The neighbours that predict a label are still those in the sequence of tokens.
     Types of edges have rates of their own, smoothed towards the common rates. In graphs with
     cycles ``inference`` says how labels are found, :meth:`predict` gives the best label of each
     token, and the order of the tokens does not matter. Rates are the same in both directions of an
     edge, unless its direction tells about labels: a test of the counts decides.
 
     In a chordal graph each cycle of more than three tokens has a chord. For samples that are
-    chordal, and have no clique of four tokens, the product is exact with another factor for each
-    triangle [2]_,
+    chordal, and have no clique of four tokens, there is another factor for each triangle [2]_,
 
     .. math::
 
        \frac{\mathrm{CR}(i; j; k)}{\mathrm{CR}(i; j)\, \mathrm{CR}(j; k)\, \mathrm{CR}(i; k)};
 
-    these rates are smoothed towards 1.
+    these rates are smoothed towards 1. The product is exact where the rates of edges and triangles
+    depend on nothing of X but the types of the edges; rates that differ by words are averaged.
     The inference must be "exact" or "ilp", or "auto" with at most 21 labels. In all other graphs
     with cycles the product of the rates of edges counts evidence several times, so these rates
     have an exponent below 1.
@@ -170,7 +176,7 @@ class EmpiricalCRF(CountingClassifier):
         rates of labels have the exponent "transition", what the symbols of both tokens add to these
         has the exponent "edges", and what the types of edges add "edge types". In graphs with
         cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in
-        samples where their product is exact.
+        forests, and in chordal samples whose triangles have rates.
     validation_fraction : float, default=0.1
         Largest fraction of the tokens that is held out at a time, to fit exponents; the smaller
         it is, the more folds there are. Folds consist of blocks of consecutive sequences.
@@ -235,6 +241,7 @@ class EmpiricalCRF(CountingClassifier):
     --------
     CRF : Weights that minimise a loss, of any attributes.
     HMM : Counts of labels and observations together.
+    co_occurrence_rate : The rates of any variables.
     SegmentF1Classifier : Labels for the F1 of segments.
 
     References
@@ -295,6 +302,8 @@ class EmpiricalCRF(CountingClassifier):
     def ecrn(cls, **params: Any) -> "EmpiricalCRF":
         """Return the method of the ICMLA 2013 paper (III-D): plain frequencies with back-off.
 
+        With ``spelling="mean"`` it is EP1, the first method of the 2013 report (3.7.1).
+
         Parameters
         ----------
         **params
@@ -310,7 +319,12 @@ class EmpiricalCRF(CountingClassifier):
 
     @classmethod
     def maxent(cls, **params: Any) -> "EmpiricalCRF":
-        """Return the exponential extension of the 2013 report (3.7.2): fitted distributions.
+        """Return EP2, the exponential extension of the 2013 report (3.7.2): fitted distributions.
+
+        A rate with an unknown word is a fitted distribution of label pairs over two fitted
+        distributions of labels. The report has the frequencies of a known word there, and the
+        distribution of label pairs also for two known words that were not seen together, which here
+        have the rate of their labels alone.
 
         Parameters
         ----------

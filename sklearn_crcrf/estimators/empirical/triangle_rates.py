@@ -31,6 +31,9 @@ class TriangleRates(Storable):
 
         CR(i; j; k) / (CR(i; j) CR(j; k) CR(i; k)).
 
+    All triangles of a kind, that is with links of the same types, share their rates, so the product
+    is exact where rates depend on nothing else of X.
+
     The prior of three labels is the product of the rates of their links and of the probabilities
     of each label in the triangles of this kind, so without counts the last rate is 1.
 
@@ -126,7 +129,7 @@ class TriangleRates(Storable):
 
 
 def exact_units(structure: Structure, n_labels: int) -> np.ndarray:
-    """Return the units whose probabilities are products of rates of cliques, (n_units,) of bool.
+    """Return the units whose scores are the rates of all their cliques, (n_units,) of bool.
 
     These are forests, and chordal graphs without cliques of four tokens, if triangles can have
     scores or there are none.

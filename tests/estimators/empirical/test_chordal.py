@@ -1,10 +1,13 @@
-"""EmpiricalCRF on chordal graphs: the product of rates has the greatest likelihood."""
+"""EmpiricalCRF on chordal graphs: the product of rates, which has the greatest likelihood if rates
+depend on the types of edges alone.
+"""
 
 from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -58,6 +61,36 @@ def test_theorem_1(drawn, n_labels):
     assert_allclose(gradient.state.reshape(len(y), n, n_labels).sum(axis=0), 0.0, atol=1e-7)
     for part in (gradient.transition, gradient.token_transitions, gradient.own):
         assert_allclose(part, 0.0, atol=1e-7)
+
+
+def symmetric(rng, pairs=None):
+    """A distribution of three labels that is alike in all orders, with given ones of pairs."""
+    joint = rng.gamma(0.7, size=(3, 3, 3))
+    joint = sum(np.transpose(joint, order) for order in permutations(range(3)))
+    joint /= joint.sum()
+    for _ in range(500 if pairs is not None else 0):
+        for axis in range(3):
+            joint *= np.expand_dims(pairs / joint.sum(axis=axis), axis)
+    return joint
+
+
+@for_each("differ", [False, True])
+def test_triangles_that_differ_by_their_words_are_averaged(differ):
+    """Then the product is not exact, though rates of edges are the same everywhere."""
+    rng, paths = np.random.default_rng(1), np.array([*product(range(3), repeat=4)])
+    first = symmetric(rng)
+    pairs = first.sum(axis=2)
+    second = symmetric(rng, pairs) if differ else first
+    a, b, c, d = paths.T
+    weight = first[a, b, c] * second[d, b, c] / pairs[b, c]
+    edges = [(0, 1), (1, 2), (0, 2), (1, 3), (2, 3)]
+    X = GraphArray.from_edges([list("abcd")] * 81, [edges] * 81)
+    crf = EmpiricalCRF(sigma=np.inf, experts=[])
+    crf.fit(X, paths.tolist(), sample_weight=1e6 * weight)
+    marginals = [np.bincount(labels, weight) for labels in paths.T]
+    assert_allclose(crf.predict_proba(X[:1])[0], marginals, atol=1e-9)
+    far = abs(crf.confidence(X[:1])[0] - weight.max())
+    assert far > 1e-5 if differ else far < 1e-9
 
 
 def test_directions_that_cancel_out_over_types_are_found():
