@@ -278,7 +278,7 @@ def _token(number: int, line: str) -> tuple[str, dict[str, float]]:
     """Read the label and the attributes of a token from its line."""
     label, *items = line.split("\t")
     label = label.strip(" ")
-    if not label:
+    if not label.strip():  # white space of any kind
         raise ValueError(f"line {number} has no label: {line[:80]!r}")
     if " " in label and not any(items):
         raise ValueError(

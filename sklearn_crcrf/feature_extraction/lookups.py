@@ -223,7 +223,7 @@ class WordClusters(HasWordColumn, SymbolTransformer):
         names = self._names_out(table.names)
         j = self._place_of_column(table, lengths)
         found = [cluster_of(s, self.clusters, self.ignore_case) for s in table.categories[j]]
-        paths = [None if cluster is None else str(cluster) for cluster in found]
+        paths = [None if cluster is None else _path(cluster) for cluster in found]
         known = np.array([path is not None for path in paths], dtype=bool)
         columns = []
         for length in [None] if self.prefixes is None else self.prefixes:
@@ -237,9 +237,16 @@ class WordClusters(HasWordColumn, SymbolTransformer):
         """As in :class:`SymbolTransformer`."""
         lengths = [None] if self.prefixes is None else [int(n) for n in self.prefixes]
         made = dict(zip(self._names_out(names), lengths, strict=True))
-        clusters = {word: str(cluster) for word, cluster in self.clusters.items()}
+        known = {word: it for word, it in self.clusters.items() if it is not None}
+        clusters = {word: _path(cluster) for word, cluster in known.items()}
         column = names[column_number(self._known_column(names), names)]
         return ["clusters", column, clusters, made, self.ignore_case]
+
+
+def _path(cluster: Any) -> str:
+    if not isinstance(cluster, (str, int, np.integer)):
+        raise ValueError(f"clusters: a cluster must be a str or an int, but is {shown(cluster)}")
+    return str(cluster)
 
 
 @dataclass(eq=False, repr=False)

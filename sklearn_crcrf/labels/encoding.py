@@ -338,7 +338,8 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
     Warns
     -----
     UserWarning
-        If a label has spaces in it, as where the labels of a sentence are not split.
+        If a label has spaces in it, as where the labels of a sentence are not split, or differs
+        from another one only by white space around it, as at the end of a line.
     """
     different = list(different)
     if name != "classes" and len(different) > max(MANY, len(y.data) / 2):
@@ -347,13 +348,20 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
         )
     require_label_pairs(len(different), name)
     refuse_ignored(different, y, name)
-    for label in different:
-        if isinstance(label, str) and len(label.split()) > 1:
-            warn_caller(
-                f"{name} has the label {label!r}, with spaces in it; if it holds the labels of "
-                f"several tokens, split it, for example by [labels.split() for labels in {name}]",
+    texts = dict.fromkeys(label for label in different if isinstance(label, str))
+    for text in texts:
+        parts = text.split()
+        if len(parts) > 1:
+            problem = (
+                "with spaces in it; if it holds the labels of several tokens, split it, for "
+                f"example by [labels.split() for labels in {name}]"
             )
-            return
+        elif parts and parts[0] != text and parts[0] in texts:
+            problem = f"with white space around it, which is another label than {parts[0]!r}"
+        else:
+            continue
+        warn_caller(f"{name} has the label {text!r}, {problem}")
+        return
 
 
 def require_label_pairs(n_labels: int, name: str = "y") -> None:

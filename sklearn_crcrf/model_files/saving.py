@@ -130,10 +130,15 @@ def save_model(
         save_compact(estimator, path, names, separator)
         return
     writer = Writer()
-    tree = writer.write(estimator)
     try:
+        tree = writer.write(estimator)
         check_names(tree)
         Reader(writer.arrays, Budget(None)).read(tree)
+    except RecursionError:
+        raise ValueError(
+            "a model file cannot hold this estimator: one of its attributes is nested too deep, or "
+            "contains itself"
+        ) from None
     except UntrustedError as error:
         raise ValueError(f"a model file cannot hold this estimator: {error}") from None
     settings = {"version": VERSION, "columns": names, "separator": separator, "estimator": tree}

@@ -1,5 +1,7 @@
 import pytest
+from sklearn.pipeline import make_pipeline
 
+from sklearn_crcrf import CRF, SequenceVectorizer
 from sklearn_crcrf.feature_extraction import WordClusters
 
 X = [["Monday", "rains"], [], ["monday", "Friday"]]
@@ -30,6 +32,21 @@ def test_whole_names_case_and_a_name():
 def test_clusters_that_are_numbers():
     table = WordClusters({"a": 3, "b": 12}, None).transform([["b", "a"]]).data
     assert table.column("cluster").tolist() == ["12", "3"]
+
+
+def test_a_cluster_that_is_missing_is_none_in_the_tagger_too():
+    words, labels = [["a", "b"], ["c", "b"]], [["X", "Y"], ["Z", "Y"]]
+    clusters = WordClusters({"a": None, "b": "10"}, None)
+    model = make_pipeline(clusters, SequenceVectorizer(), CRF()).fit(words, labels)
+    tagger = model.tagger()
+    assert [tagger(tokens) for tokens in words] == [list(found) for found in model.predict(words)]
+    assert "None" not in repr(model[0].transform(words).data.categories)
+
+
+@pytest.mark.parametrize("cluster", [float("nan"), 3.0, b"10", ["10"], {"a": "10"}])
+def test_clusters_that_are_neither_names_nor_numbers(cluster):
+    with pytest.raises(ValueError, match="a cluster must be a str or an int, but is"):
+        WordClusters({"a": cluster}, None).transform([["b", "a"]])
 
 
 def test_a_named_column_and_missing_tokens():

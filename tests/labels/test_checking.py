@@ -1,5 +1,6 @@
 """Labels that are hardly meant as labels."""
 
+import re
 import warnings
 
 import numpy as np
@@ -67,6 +68,14 @@ def test_labels_with_spaces_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encode_partial_labels(sequences(["O", " ", "", "a ", 3, ("a b",)]))
+
+
+@for_each("ending", [" ", "\r", "\t", "\u00a0"])
+def test_labels_that_differ_by_white_space_are_told(ending):
+    for wrong in ("O" + ending, ending + "O"):
+        told = rf"y has the label {re.escape(repr(wrong))}, with .* another label than 'O'"
+        with pytest.warns(UserWarning, match=told):
+            HMM().fit([["a"], ["b"]], [["O"], [wrong]])
 
 
 @for_each("make", [CRF, HMM, EmpiricalCRF, MEMM, StructuredPerceptron])

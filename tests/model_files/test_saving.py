@@ -151,6 +151,14 @@ def test_a_later_version_is_refused(tmp_path, monkeypatch):
         load_model(tmp_path / "m")
 
 
+def test_what_contains_itself_is_refused(tmp_path):
+    model = HMM().fit([["a"]], [["N"]])
+    model.names = [[]]
+    model.names[0].append(model.names)
+    with pytest.raises(ValueError, match=r"cannot hold .* contains itself"):
+        save_model(model, tmp_path / "m")
+
+
 def test_what_the_package_does_not_define_is_not_trusted(tmp_path):
     path = tmp_path / "m"
     path.write_bytes(b"older")

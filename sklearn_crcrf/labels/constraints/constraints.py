@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...data.missing import unhashable
 from ...utils.names import shown
 from ...utils.soundness import Array, Requirement
 from ..segments.schemes import SCHEMES, check_option, read_labels
@@ -172,7 +173,7 @@ def _followers(constraints: Mapping, classes: list) -> np.ndarray:
                 f"but is {followers!r}"
             )
         for name in (label, *followers):
-            if name not in ids:
+            if unhashable([name]) is not None or name not in ids:
                 raise ValueError(
                     f"constraints: the label {shown(name)} is not among the classes {classes}"
                 )

@@ -148,6 +148,7 @@ def test_constraints_by_array(case):
         ({"c": ["a"]}, "^constraints: the label 'c' is not among"),
         ({"a": "ab"}, "^constraints: the followers of 'a' must be a collection of labels"),
         ({"a": 3}, "^constraints: the followers of 'a' must be a collection"),
+        ({"a": [{}]}, "^constraints: the label {} is not among the classes"),
         (np.ones((2, 3), dtype=bool), r"^constraints must be a bool array of shape \(2, 2\)"),
         (np.ones((2, 2)), "^constraints must be a bool array .* of type float64"),
         (3, "^constraints must be a bool array"),
