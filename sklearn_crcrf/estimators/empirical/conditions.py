@@ -150,7 +150,7 @@ def mle_conditions(
     ------
     ValueError
         If a label is unknown to the classifier, X has no words, a sequence is impossible for the
-        model, or the model has scores of more than two labels.
+        model, or the model has other scores than of labels and of pairs of linked labels.
 
     References
     ----------
@@ -162,7 +162,7 @@ def mle_conditions(
     Both labels of "b" are as frequent in "a b c", but not in all sentences, so theorem 1 does not
     apply, and the closed form is not the best:
 
-    >>> from sklearn_crcrf import CRF, EmpiricalCRF, mle_conditions
+    >>> from sklearn_crcrf import EmpiricalCRF, mle_conditions
     >>> X = [["a", "b", "c"]] * 2 + [["d", "b", "e"]] * 2
     >>> y = [[0, 0, 0], [0, 1, 1], [0, 1, 0], [0, 1, 0]]
     >>> conditions = mle_conditions(EmpiricalCRF.ecrn(zeros="exact").fit(X, y), X, y)
@@ -182,7 +182,7 @@ def mle_conditions(
     structure, n = classifier._structure(sequences), len(classifier.classes_)
     if structure.own_scores:
         name = type(classifier).__name__
-        raise ValueError(f"crf: this {name} has scores of more than two labels")
+        raise ValueError(f"crf: {name} has other scores than of labels and pairs of labels")
     links = np.stack(structure.links())
     keys, pair = np.unique(word[links], axis=1, return_inverse=True)
     what = f"the label pairs of {keys.shape[1]:,} pairs of words"

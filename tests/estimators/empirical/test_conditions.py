@@ -177,7 +177,7 @@ def test_errors():
         mle_conditions(CRF().fit(rows, [[0, 1]]), rows, [[0, 1]])
     segments = SemiMarkovCRF().fit([["a", "b"]], [["B-x", "O"]])
     for model in (segments, EmpiricalCRF(order=2).fit(X, Y)):
-        with pytest.raises(ValueError, match="scores of more than two labels"):
+        with pytest.raises(ValueError, match="other scores than of labels and pairs of labels"):
             labels = [["B-x", "O"]] if model is segments else Y
             mle_conditions(model, [["a", "b"]] if model is segments else X, labels)
     with pytest.raises(ValueError, match="no path of sequence 0 is possible"):
