@@ -20,10 +20,10 @@ def co_occurrence_rate(
 
     .. math::
 
-       \mathrm{CR}(X_1; \dots; X_n) = \frac{p(X_1, \dots, X_n)}{p(X_1) \cdots p(X_n)},
+       \mathrm{CR}(X_1; \ldots; X_n) = \frac{p(X_1, \ldots, X_n)}{p(X_1) \cdots p(X_n)},
        \qquad
-       \mathrm{CR}(X_1; \dots; X_n \mid Z)
-       = \frac{p(X_1, \dots, X_n \mid Z)}{p(X_1 \mid Z) \cdots p(X_n \mid Z)}.
+       \mathrm{CR}(X_1; \ldots; X_n \mid Z)
+       = \frac{p(X_1, \ldots, X_n \mid Z)}{p(X_1 \mid Z) \cdots p(X_n \mid Z)}.
 
     It is 1 for all values if, and only if, the variables are independent, above 1 where values
     attract each other, and 0 where they never occur together. The rate of a single variable is 1.
