@@ -34,7 +34,7 @@ class Problem(NamedTuple):
         The pairs of attribute and label that have a weight; None for all.
     transitions : ndarray of int of shape (n_labels, n_labels)
         The number of the weight of each transition, -1 without a weight; transitions with the same
-        number are tied.
+        number are tied. Empty for tokens that are not linked.
     boundaries : bool
         Whether begin and end have weights.
     criterion : Criterion
@@ -61,7 +61,7 @@ class Problem(NamedTuple):
     transitions: np.ndarray
     boundaries: bool
     criterion: Criterion
-    forbidden: tuple
+    forbidden: tuple | None
     sigma: float = np.inf
     n_threads: int = 1
     only_edges: np.ndarray = np.empty(0, dtype=np.int64)

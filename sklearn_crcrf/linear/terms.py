@@ -245,7 +245,8 @@ def shared_terms(
     Parameters
     ----------
     transitions : ndarray of int of shape (n_labels, n_labels)
-        The number of the weight of each transition, -1 without a weight.
+        The number of the weight of each transition, -1 without a weight. Empty for tokens that are
+        not linked, which have none of these terms.
     boundaries : bool
         Whether begin and end have weights.
     edge_attributes : CSR of shape (n_tokens, n_edge_attributes)
@@ -254,6 +255,8 @@ def shared_terms(
     -------
     list of Term
     """
+    if transitions.size == 0:
+        return []
     n_labels = len(transitions)
     terms: list[Term] = [Transition(transitions)]
     if boundaries:

@@ -43,6 +43,7 @@ OBJECTS = {
     "estimators.empirical.run_rates": ["RunRates"],
     "estimators.opinion_pool.merged_labels": ["MergedLabels"],
     "estimators.opinion_pool.random_attributes": ["RandomAttributes"],
+    "estimators.separate.row_crf": ["RowCRF"],
     "labels.encoding": ["LabelIds"],
     "linear.edge_data": ["EdgeEncoder"],
     "linear.encoder": ["AttributeEncoder"],

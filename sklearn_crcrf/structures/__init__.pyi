@@ -15,6 +15,7 @@ from .lattice.lattice import LatticeScores as LatticeScores
 from .lattice.pruning import RunTable as RunTable
 from .of_data import single_tokens as single_tokens
 from .of_data import structure_of as structure_of
+from .rows import Rows as Rows
 from .scores import AddTo as AddTo
 from .scores import Pullback as Pullback
 from .scores import ScoreGradient as ScoreGradient

@@ -85,6 +85,11 @@ MODELS = {
     "AssociativeMarkovNetwork": (AssociativeMarkovNetwork(max_iter=2), GRAPHS),
     "SeparateCRF": (SeparateCRF(exponent=0.5), GRAPHS),
     "SeparateCRF trees": (SeparateCRF(exponent=0.5), TREES),
+    "SeparateCRF pairs": (SeparateCRF(exponent=0.5, pairs="maxent"), GRAPHS),
+    "SeparateCRF pairs of rows": (
+        SeparateCRF(exponent=0.5, pairs=CRF(max_iter=2, tol=1.0), edge_columns=[0]),
+        ROWS,
+    ),
     "MaxMarginCRF": (MaxMarginCRF(max_iter=2, tol=1e3), X),
     "StructuredPerceptron": (StructuredPerceptron(max_iter=2), X),
     "StructuredPerceptron vote": (

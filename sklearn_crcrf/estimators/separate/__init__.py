@@ -1,4 +1,4 @@
-"""Conditional random fields trained in two parts: a classifier of nodes, and counted rates."""
+"""Conditional random fields trained in two parts: nodes, and rates of linked nodes."""
 
 from .estimator import SeparateCRF
 

@@ -4,41 +4,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
+from ...structures import Scores, Structure
+from .nodes import Nodes, log_probabilities
 from .rates import LinkRates, TypedLinks, labels_left
 
-# A probability of a node is at least this: a classifier that is sure may be wrong.
-FLOOR = 1e-10
 # By how many standard errors links, or their direction, must lower the loss to be used.
 LEAST_GAIN = 2.0
-
-
-class Nodes(NamedTuple):
-    """Nodes, some of which have labels.
-
-    Parameters
-    ----------
-    attributes : CSR or ndarray of shape (n_tokens, n_attributes)
-    ids : ndarray of shape (n_tokens,)
-        Label ids, -1 for an unknown label.
-    weights : ndarray of shape (n_tokens,)
-    n_labels : int
-    """
-
-    attributes: Any
-    ids: np.ndarray
-    weights: np.ndarray
-    n_labels: int
-
-    def fitted(self, estimator: Any, chosen: np.ndarray) -> Any:
-        """Return a clone of a classifier, fitted to some of the nodes whose label is known."""
-        options, chosen = {}, np.flatnonzero(chosen & (self.ids >= 0))
-        if has_fit_parameter(estimator, "sample_weight") and np.ptp(self.weights[chosen]) > 0:
-            options["sample_weight"] = self.weights[chosen]
-        return clone(estimator).fit(self.attributes[chosen], self.ids[chosen], **options)
 
 
 class Settings(NamedTuple):
@@ -47,6 +20,26 @@ class Settings(NamedTuple):
     estimator: Any
     exponent: float
     is_symmetric: bool
+
+
+class Fold(NamedTuple):
+    """Labels that are held out of training.
+
+    Parameters
+    ----------
+    trained : ndarray of shape (n_tokens,)
+        The ids of the other labels, -1 for those that are held out or not known.
+    is_held_out : bool ndarray of shape (n_tokens,)
+    units : ndarray of int
+        The units that have labels of the fold.
+    is_partial : bool
+        Whether the other labels of these units are given in prediction.
+    """
+
+    trained: np.ndarray
+    is_held_out: np.ndarray
+    units: np.ndarray
+    is_partial: bool
 
 
 class HeldOut:
@@ -106,12 +99,24 @@ class HeldOut:
         if len(symmetric) > 1:
             directed = self._losses(states[k], exponents, symmetric[1])
             best = int(np.argmin(directed.sum(axis=1)))
-            if _is_lower(directed[best], least):
+            if is_lower(directed[best], least):
                 is_symmetric, e, least = symmetric[1], best, directed[best]
         alone = int(np.argmin(losses[:, 0].sum(axis=1)))
-        if exponents[0] == 0.0 and not _is_lower(least, losses[alone, 0]):
+        if exponents[0] == 0.0 and not is_lower(least, losses[alone, 0]):
             k, e = alone, 0
         return Settings(estimators[k], float(exponents[e]), is_symmetric)
+
+    def first_fold(self) -> "Fold | None":
+        """Return the fold that is held out first; None if too few labels would be left."""
+        if not self._can_be_tested():
+            return None
+        units = np.arange(self._links.structure.n_units)
+        if not self._is_partial:
+            offsets = self._links.structure.offsets
+            is_filled = np.diff(offsets) > 0
+            units = units[is_filled][self._fold[offsets[:-1][is_filled]] == 0]
+        trained = np.where(self._fold == 0, -1, self._nodes.ids)
+        return Fold(trained, self._fold == 0, units, self._is_partial)
 
     def _can_be_tested(self) -> bool:
         """Return whether every fold leaves at least two different labels to train on."""
@@ -159,22 +164,17 @@ class HeldOut:
         scores = rates.scores(state, exponent, links.row())
         if self._is_partial:
             scores = scores.allow(labels_left(trained, state.shape[1]))
-        if structure.can("log_partition"):
-            return structure.marginals(scores)[1]
-        return np.eye(state.shape[1])[structure.maximum(scores)[1]]
+        return beliefs(structure, scores)
 
 
-def log_probabilities(estimator: Any, attributes: Any, n_labels: int) -> np.ndarray:
-    """Return log p(label | attributes) of nodes; labels unknown to the classifier are unlikely."""
-    scores = np.full((attributes.shape[0], n_labels), np.log(FLOOR))
-    if attributes.shape[0]:
-        scores[:, estimator.classes_] = np.log(
-            np.maximum(estimator.predict_proba(attributes), FLOOR)
-        )
-    return scores
+def beliefs(structure: Structure, scores: Scores) -> np.ndarray:
+    """Return the probabilities of the labels of all tokens, or ones for the best labels."""
+    if structure.can("log_partition"):
+        return structure.marginals(scores)[1]
+    return np.eye(scores.state.shape[1])[structure.maximum(scores)[1]]
 
 
-def _is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
+def is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
     """Return whether a sum of losses is below another one by more than chance would make it."""
     gain = other - loss
     gain = gain[(other != 0) | (loss != 0)]

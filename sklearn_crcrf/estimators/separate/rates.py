@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from ...counts.co_occurrence import co_occurrence_rates
 from ...counts.prepared import with_tables
+from ...data.ragged import joined_ranges
 from ...structures import Scores, Structure
 
 # A scaling that changes by less is done; near-diagonal rates take many rounds.
@@ -35,6 +36,32 @@ class TypedLinks(NamedTuple):
     structure: Structure
     kind: np.ndarray
     n_types: int
+
+    def take(self, units: np.ndarray) -> "tuple[TypedLinks, np.ndarray, np.ndarray]":
+        """Return the links of some of the units.
+
+        Parameters
+        ----------
+        units : ndarray of int
+
+        Returns
+        -------
+        links : TypedLinks
+        tokens, numbers : ndarray of int
+            The tokens of these units, and the number of each of their links, among all.
+        """
+        offsets, structure = self.structure.offsets, self.structure.take(units)
+        starts = offsets[units]
+        tokens = joined_ranges(starts, offsets[units + 1] - starts)
+        is_taken = np.zeros(int(offsets[-1]), dtype=bool)
+        is_taken[tokens] = True
+        first, second = self.structure.links()
+        ours = np.lexsort((second, first))
+        ours = ours[is_taken[first[ours]]]
+        of_units = [tokens[ends] for ends in structure.links()]
+        numbers = np.empty_like(ours)
+        numbers[np.lexsort(of_units[::-1])] = ours
+        return TypedLinks(structure, self.kind[numbers], self.n_types), tokens, numbers
 
     def row(self) -> np.ndarray:
         """Return the table of each row of token transitions, -1 where it is of no link."""

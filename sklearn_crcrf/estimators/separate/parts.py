@@ -1,0 +1,175 @@
+"""The two parts of a model, trained apart, and the exponent that joins them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from ...base.batches import batches_of
+from ...training import Stop, nested_fits
+from .held_out import Fold, HeldOut, beliefs, is_lower
+from .nodes import Nodes, log_probabilities
+from .pairs import LinkedScores, PairAttributes, PairClassifier, fit_pairs
+from .rates import LinkRates, TypedLinks, labels_left
+
+
+class Parts(NamedTuple):
+    """What is trained apart.
+
+    Parameters
+    ----------
+    nodes : classifier
+        u(y | x) of single tokens.
+    pairs : PairClassifier or None
+        v(y, y' | x, x') of linked tokens; None if too few pairs of labels occur.
+    """
+
+    nodes: Any
+    pairs: PairClassifier | None
+
+
+class TrainingData(NamedTuple):
+    """Encoded tokens and links, of which both parts learn.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    links : TypedLinks
+    attributes : PairAttributes
+    """
+
+    nodes: Nodes
+    links: TypedLinks
+    attributes: PairAttributes
+
+    def fit(
+        self,
+        estimators: tuple[Any, Any],
+        ids: np.ndarray,
+        is_symmetric: bool,
+        n_jobs: int | None,
+        start: Parts | None = None,
+    ) -> Parts:
+        """Train both parts, at once if there are two jobs.
+
+        Parameters
+        ----------
+        estimators : (classifier, classifier)
+            Of nodes and of pairs.
+        ids : ndarray of shape (n_tokens,)
+            The labels to train on, -1 for those that are not.
+        is_symmetric : bool
+            Whether each link counts in both orders.
+        n_jobs : int or None
+        start : Parts, optional
+            A ``RowCRF`` starts from these weights.
+
+        Returns
+        -------
+        Parts
+        """
+        nodes, pairs = estimators
+        before = Parts(None, None) if start is None else start
+        weights, n_threads = self.nodes.weights, effective_n_jobs(n_jobs)
+        of_links = pairs, self.attributes, self.links, ids, weights, is_symmetric
+        tasks = [
+            (fit_pairs, *of_links, before.pairs, max(1, n_threads - 1)),
+            (self.nodes.fitted, nodes, ids >= 0, before.nodes),
+        ]
+        with nested_fits() as stop:
+            parallel = Parallel(n_jobs=min(2, n_threads), prefer="threads")
+            fitted = parallel(delayed(_run_nested)(stop, *task) for task in tasks)
+        return Parts(fitted[1], fitted[0])
+
+    def best_exponent(
+        self,
+        estimators: tuple[Any, Any],
+        exponents: Sequence[float],
+        symmetric: Sequence[bool],
+        sigma: float,
+        held_out: HeldOut,
+        n_jobs: int | None,
+    ) -> tuple[float, bool, Parts | None]:
+        """Choose the settings with the least loss of the labels of one fold.
+
+        Links must lower the loss by more than chance would, and so must their direction.
+
+        Parameters
+        ----------
+        estimators, n_jobs : as in :meth:`fit`
+        exponents : sequence of float
+            In increasing order.
+        symmetric : sequence of bool
+            Whether rates may have no direction; True first, if both.
+        sigma : float
+            Width of the priors of the counted rates.
+        held_out : HeldOut
+
+        Returns
+        -------
+        exponent : float
+        is_symmetric : bool
+        parts : Parts or None
+            Trained on the labels that were not held out; None if nothing had to be chosen.
+        """
+        fold = None
+        if len(exponents) * len(symmetric) > 1:
+            fold = held_out.first_fold()
+        if fold is None:
+            return float(exponents[0]), symmetric[0], None
+        best: Any = None
+        for is_symmetric in symmetric:
+            parts = self.fit(estimators, fold.trained, is_symmetric, n_jobs)
+            losses = self._losses(parts, fold, exponents, is_symmetric, sigma)
+            e = int(np.argmin(losses.sum(axis=1)))
+            if best is None or is_lower(losses[e], best[0]):
+                best = losses[e], losses[0], float(exponents[e]), is_symmetric, parts
+        least, alone, exponent, is_symmetric, parts = best
+        if exponents[0] == 0.0 and not is_lower(least, alone):
+            exponent = 0.0
+        return exponent, is_symmetric, parts
+
+    def _losses(
+        self,
+        parts: Parts,
+        fold: Fold,
+        exponents: Sequence[float],
+        is_symmetric: bool,
+        sigma: float,
+    ) -> np.ndarray:
+        """Return the weighted Brier score of each held-out label with each exponent.
+
+        Returns
+        -------
+        ndarray of shape (n_exponents, n_held_out)
+        """
+        (attributes, ids, weights, n), (trained, is_held_out, units, is_partial) = self.nodes, fold
+        links, tokens, numbers = self.links.take(units)
+        every = log_probabilities(parts.nodes, attributes, n)
+        settings = is_symmetric, sigma
+        all_rates = [
+            LinkRates.estimated(self.links, trained, every, exponent, *settings)
+            for exponent in exponents
+        ]
+        model = LinkedScores(parts.pairs, every[tokens], links, self.attributes, tokens, numbers)
+        losses = []
+        for batch in batches_of(links.structure, model.scores_per_token):
+            here = tokens[batch.start : batch.stop]
+            chosen = is_held_out[here]
+            y, weight = ids[here][chosen], weights[here][chosen]
+            of_batch = []
+            for scores in model.scores(batch, all_rates, exponents):
+                if is_partial:
+                    scores = scores.allow(labels_left(trained[here], n))
+                error = beliefs(batch.structure, scores)[chosen]
+                error[np.arange(len(y)), y] -= 1.0
+                of_batch.append(weight * (error**2).sum(axis=1))
+            losses.append(np.array(of_batch))
+        return np.concatenate(losses, axis=1)
+
+
+def _run_nested(stop: Stop, function: Callable, *args: Any) -> Any:
+    """Call a function in a thread that ends when the fit around it is interrupted."""
+    with nested_fits(stop):
+        return function(*args)
