@@ -39,6 +39,7 @@ ESTIMATORS = [
     MaxMarginCRF(max_iter=2, random_state=0),
     StructuredPerceptron(max_iter=2, random_state=0),
     BoostedCRF(max_iter=2, random_state=0),
+    BoostedCRF(max_iter=2, pairs=True, random_state=0),
     OpinionPoolCRF([("a", CRF(max_iter=2)), ("b", HMM())], random_state=0),
 ]
 

@@ -335,7 +335,7 @@ def test_labels_may_be_partly_unknown(name):
 
 def test_boosted_trees_take_forests_without_edge_data():
     rows = SequenceVectorizer().fit_transform(X)
-    with pytest.raises(ValueError, match="X has types or attributes of edges, but all transitions"):
+    with pytest.raises(ValueError, match="X has types or attributes of edges, but the transitions"):
         BoostedCRF(max_iter=2).fit(rows, Y)
     bare = GraphArray(rows.data, rows.offsets, rows.edges, rows.edge_offsets)
     boosted = BoostedCRF(max_iter=30, min_samples_leaf=2).fit(bare, Y)

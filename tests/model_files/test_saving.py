@@ -48,7 +48,7 @@ class Foreign(HMM):
         EmpiricalCRF.ecrn(spelling="mean", known_neighbour="word"),
         CRF(c1=0.1, criterion="mce", max_iter=5),
         make_pipeline(TemplateFeatures("U0:%x[0,0]\nB0:%x[0,0]"), CRF(edge_columns=["B0"])),
-        make_pipeline(SequenceVectorizer(), BoostedCRF(max_iter=2)),
+        make_pipeline(SequenceVectorizer(), BoostedCRF(max_iter=2, pairs=True)),
         make_sequence_pipeline(FoundLabels(EmpiricalCRF(), cv=2), text_features("tags"), CRF()),
     ],
     ids=range(7),

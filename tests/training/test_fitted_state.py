@@ -88,7 +88,7 @@ ESTIMATORS = [
     StructuredPerceptron(max_iter=3, random_state=0),
     StructuredPerceptron("vote", max_iter=3, random_state=0),
     MaxMarginCRF(max_iter=3, random_state=0),
-    BoostedCRF(max_iter=2, random_state=0),
+    BoostedCRF(max_iter=2, pairs=True, random_state=0),
     OpinionPoolCRF([("crf", CRF(max_iter=5)), ("hmm", HMM())], random_state=0),
     MergedLabels(CRF(max_iter=5), ["N"]),
     CalibratedSequenceClassifier(CRF(max_iter=5), cv=2),

@@ -97,6 +97,7 @@ MODELS = {
         X,
     ),
     "BoostedCRF": (BoostedCRF(max_iter=2), ROWS),
+    "BoostedCRF pairs": (BoostedCRF(max_iter=2, pairs=True), ROWS),
     "CRFsuiteCRF": (CRFsuiteCRF(max_iterations=20), DICTS),
     "OpinionPoolCRF": (OpinionPoolCRF([("a", HMM()), ("b", HMM(2.0))], [1, 2]), X),
     "FeatureInduction": (FeatureInduction(CRF(max_iter=2, tol=1.0), min_gain=0.1), DICTS),

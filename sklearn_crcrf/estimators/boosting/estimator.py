@@ -1,10 +1,10 @@
-"""BoostedCRF: a chain whose state scores are sums of regression trees."""
+"""BoostedCRF: a chain whose scores are sums of regression trees."""
 
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,14 +26,28 @@ from ...labels.partial import encode_partial_labels
 from ...linear.corpus import Corpus, check_possible
 from ...structures import Scores, Structure, structure_of
 from ...training.loop import CallbackSupportMixin, FitProgress, hold_out_of, train
+from ...utils.memory import require_memory
 from ...utils.replaced_parts import check_parts
-from ...utils.soundness import Array, Requirement, below, labels
-from .booster import Booster, TrainingData, log_frequencies, some_tokens, tree_scores
+from ...utils.soundness import Array, Fact, Requirement, below, labels
+from .booster import Booster, TrainingData, gold_counts, some_tokens, tree_scores
+from .pairs import PairScores, occurring_pairs
 from .trees import tree_requirements
 
 VALIDATE = "with validation_fraction, training ends where more trees no longer help"
 SEEDS = np.iinfo(np.int32).max
 MOST = np.iinfo(np.int32).max  # what a tree can count
+
+# About how many bytes each pair of labels takes at each token: its score, counts, and residual.
+BYTES_PER_PAIR = 80.0
+NO_PAIRS = np.empty((0, 2), dtype=np.int32)
+
+
+class Round(NamedTuple):
+    """The trees of one round, and the transitions after it."""
+
+    tree: DecisionTreeRegressor | None
+    pair_tree: DecisionTreeRegressor | None
+    transition: np.ndarray
 
 
 @documented
@@ -63,6 +77,12 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     learning rate. A step that raises the loss is halved. For sequences of one token this is
     gradient boosting [2]_ of a multinomial model.
 
+    With ``pairs=True`` transitions depend on the token, too. After the first tree of each round,
+    marginals are computed again, and a second tree, with an output for each pair of labels (i, j)
+    that occurs, is fitted to the residuals :math:`[y_{t-1} = i, y_t = j] - P_t(i, j)` [1]_. Its
+    prediction is added to the score of the transition from i to j at t. This takes several times as
+    long, and pays where a token says whether the label changes, rather than what it is.
+
     Tokens are rows of numbers. Trees find thresholds and conjunctions of attributes by
     themselves; for sparse indicators of words, :class:`CRF` is faster and more accurate.
 
@@ -71,7 +91,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     learning_rate : float, default=0.1
         In (0, 1].
     max_iter : int, default=100
-        Maximum number of rounds; each adds one tree.
+        Maximum number of rounds; each adds one tree, or two if ``pairs`` is true.
     max_leaf_nodes : int or None, default=31
         Maximum number of leaves of a tree.
     max_depth : int or None, default=None
@@ -87,10 +107,18 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         ``HistGradientBoostingClassifier``, as the prior holds for each tree, not for their sum.
     subsample : float, default=1.0
         Fraction of the sequences that each tree is fitted to, in (0, 1].
+    pairs : bool, default=False
+        Whether pairs of labels have trees, besides single labels.
+    influence_trimming : float, default=0.1
+        The splits of trees of pairs ignore the tokens that say least about them: those of the
+        smallest :math:`\sum_{i,j} P_t(i, j) (1 - P_t(i, j))`, which together have at most this
+        fraction of its sum over all tokens [2]_; in [0, 1). All tokens count for the values of
+        leaves. It saves time where the model is sure of most tokens.
     {constraints}
     warm_start : bool, default=False
-        Start from the trees and transitions of the last fit, and add at most ``max_iter`` trees to
-        them. The columns of X must be the same, and there may be no other labels.
+        Start from the trees and transitions of the last fit, and add at most ``max_iter`` rounds to
+        them. The columns of X must be the same, and there may be no other labels. Pairs of labels
+        that have had no trees get none.
     {class_weight}
     {validation_fraction}
     {n_iter_no_change}
@@ -108,6 +136,12 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         Logarithms of the frequencies of labels.
     estimators_ : list of DecisionTreeRegressor
         The trees; their predictions are added to the state scores.
+    pair_estimators_ : list of DecisionTreeRegressor
+        The trees of pairs; their predictions are added to the transition scores of ``pairs_``.
+        Empty unless ``pairs`` is true.
+    pairs_ : ndarray of shape (n_pairs, 2), int32
+        The pairs that have trees, as numbers of ``classes_``: the label of the token before, and
+        the label of the token.
     {transitions_}
     loss_curve_ : list of float
         Sum of the log losses of the training sequences, after each round.
@@ -142,6 +176,14 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     >>> crf = BoostedCRF().fit(X, y)
     >>> crf.predict([np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])])
     array([list(['same', 'other', 'same'])], dtype=object)
+
+    The label stays as it is if the number is positive, and else changes:
+
+    >>> X = [rng.normal(size=(10, 1)) for _ in range(40)]
+    >>> y = [np.cumsum(x[:, 0] < 0) % 2 for x in X]
+    >>> crf = BoostedCRF(pairs=True).fit(X, y)
+    >>> crf.predict([np.array([[1.0], [1.0], [-1.0], [1.0], [-1.0]])])
+    array([list([0, 0, 1, 1, 0])], dtype=object)
     """
 
     learning_rate: float = 0.1
@@ -153,6 +195,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     max_features: Any = None
     l2_regularization: float = 1.0
     subsample: float = 1.0
+    pairs: bool = False
+    influence_trimming: float = 0.1
     constraints: Any = None
     warm_start: bool = False
     class_weight: Any = None
@@ -176,6 +220,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         ],
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
+        "pairs": ["boolean"],
+        "influence_trimming": [Interval(Real, 0, 1, closed="left")],
     }
 
     def __sklearn_tags__(self):
@@ -193,7 +239,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         ndarray of shape (n_attributes,)
             The mean over all trees.
         """
-        return np.mean([tree.feature_importances_ for tree in self.estimators_], axis=0)
+        trees = [*self.estimators_, *self.pair_estimators_]
+        return np.mean([tree.feature_importances_ for tree in trees], axis=0)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BoostedCRF":
@@ -238,9 +285,20 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         data = self._training_data(corpus)
         validation = None if held_out is None else self._training_data(held_out)
         if not goes_on:
-            self.baseline_ = log_frequencies(data, self.l2_regularization)
+            counts = gold_counts(data)[0] + self.l2_regularization
+            self.baseline_ = np.log(counts / counts.sum())
             self.estimators_: list[Any] = []
+            self.pair_estimators_: list[Any] = []
             self.transitions_ = np.zeros(2 * self.baseline_.shape)
+        if not self.pair_estimators_:
+            # Trees that a warm start adds are of the same pairs.
+            self.pairs_ = occurring_pairs(gold_counts(data)[1]) if self.pairs else NO_PAIRS
+        n_tokens, n_pairs = corpus.X.shape[0], len(self.pairs_)
+        require_memory(
+            BYTES_PER_PAIR * n_tokens * n_pairs,
+            f"the scores of {n_pairs} pairs of labels at {n_tokens:,} tokens",
+            "set pairs=False",
+        )
         self._boost(data, validation, rng, progress)
 
     def _training_data(self, corpus: Corpus) -> TrainingData:
@@ -263,49 +321,60 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     def _forbidden(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return forbidden_scores(self._constraints, len(self.classes_))
 
-    def _state_scores(self, rows: np.ndarray | sp.csr_array) -> np.ndarray:
-        """Return the baseline, and what the trees add to it."""
+    def _tree_scores(self, rows: np.ndarray | sp.csr_array) -> tuple[np.ndarray, PairScores]:
+        """Return the baseline and what the trees add to it, and what the trees of pairs add."""
         state = np.tile(self.baseline_, (rows.shape[0], 1))
         for tree in self.estimators_:
             state += tree_scores(tree, rows)
-        return state
+        pair_scores = PairScores.zeros(rows.shape[0], self.pairs_)
+        for tree in self.pair_estimators_:
+            pair_scores.values[:] += tree_scores(tree, rows)
+        return state, pair_scores
 
     def _boost(
         self, data: TrainingData, validation: TrainingData | None, rng, progress: FitProgress
     ) -> None:
         """Set the trees and the transitions, round by round."""
-        booster = Booster(data, self._state_scores(data.corpus.X), self.transitions_)
-        before, transitions = self.estimators_, [booster.transition]
-        trees: list[DecisionTreeRegressor] = []
-        validate = None
+        booster = Booster(
+            data,
+            self.transitions_,
+            *self._tree_scores(data.corpus.X),
+            rate=self.learning_rate,
+            penalty=self.l2_regularization,
+        )
+        before, pairs_before = self.estimators_, self.pair_estimators_
+        rounds, validate = [Round(None, None, booster.transition)], None
         if validation is not None:
-            validate = _loss_of_last(
-                validation, self._state_scores(validation.corpus.X), trees, transitions
+            validate = _loss_of_last(validation, *self._tree_scores(validation.corpus.X), rounds)
+
+        def new_tree(weight: float) -> DecisionTreeRegressor:
+            return DecisionTreeRegressor(
+                max_depth=self.max_depth,
+                max_leaf_nodes=self.max_leaf_nodes,
+                # The minimum is a total weight, not a number of tokens.
+                min_weight_fraction_leaf=min(0.5, self.min_samples_leaf / weight),
+                max_features=self.max_features,
+                random_state=rng.randint(SEEDS),
             )
 
         def iterate(callback: Callable) -> OptimizeResult:
             for _ in range(self.max_iter):
                 tokens = some_tokens(data.corpus.offsets, self.subsample, rng)
-                total = data.token_weight[tokens].sum()
-                tree = DecisionTreeRegressor(
-                    max_depth=self.max_depth,
-                    max_leaf_nodes=self.max_leaf_nodes,
-                    # The minimum is a total weight, not a number of tokens.
-                    min_weight_fraction_leaf=min(0.5, self.min_samples_leaf / total),
-                    max_features=self.max_features,
-                    random_state=rng.randint(SEEDS),
-                )
-                booster.add(tree, tokens, rate=self.learning_rate, penalty=self.l2_regularization)
-                trees.append(tree)
-                transitions.append(booster.transition)
-                callback(OptimizeResult(fun=booster.residuals.loss, x=np.array([len(trees)])))
+                tree, of_pairs = booster.add(new_tree, tokens), None
+                if self.pairs:
+                    of_pairs = booster.add_pairs(new_tree, tokens, self.influence_trimming)
+                rounds.append(Round(tree, of_pairs, booster.transition))
+                x = np.array([len(rounds) - 1])
+                callback(OptimizeResult(fun=booster.residuals.loss, x=x))
             message = f"the loss may still fall after max_iter={self.max_iter} rounds; {VALIDATE}"
             return OptimizeResult(x=np.array([0]), success=False, message=message)
 
         def set_weights(fitted: BoostedCRF, x: np.ndarray) -> None:
-            n_rounds = int(x[0])
-            fitted.estimators_ = before + trees[:n_rounds]
-            fitted.transitions_ = transitions[n_rounds]
+            kept = rounds[1 : int(x[0]) + 1]
+            fitted.estimators_ = before + [one.tree for one in kept]
+            of_pairs = [one.pair_tree for one in kept if one.pair_tree is not None]
+            fitted.pair_estimators_ = pairs_before + of_pairs
+            fitted.transitions_ = rounds[int(x[0])].transition
 
         train(self, iterate, set_weights, progress=progress, validate=validate)
 
@@ -318,12 +387,22 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             yield from below("_constraints", self._constraints.requirements(n))
         for m, tree in enumerate(self.estimators_):
             yield from below(f"estimators_[{m}]", tree_requirements(tree, self.n_features_in_, n))
+        n_pairs = len(self.pairs_)
+        yield Array("pairs_", self.pairs_, (n_pairs, 2), 0, n - 1, "i")
+        in_order = (np.diff(self.pairs_ @ np.array([1, n])) > 0).all()
+        yield Fact("pairs_", bool(in_order), "must be in the order of current, then previous label")
+        for m, tree in enumerate(self.pair_estimators_):
+            outputs = tree_requirements(tree, self.n_features_in_, n_pairs)
+            yield from below(f"pair_estimators_[{m}]", outputs)
+
+    def _scores_per_token(self) -> int:
+        return len(self.classes_) + len(self.pairs_)
 
     def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
         if getattr(X, "edge_data", None) is not None:
             raise ValueError(
-                "X has types or attributes of edges, but all transitions of a BoostedCRF have the "
-                "same scores; make X without edge_data"
+                "X has types or attributes of edges, but the transitions of a BoostedCRF depend on "
+                "tokens at most; make X without edge_data"
             )
 
     def _prepare(self, X: SequenceArray) -> np.ndarray | sp.csr_array:
@@ -345,18 +424,22 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         )
 
     def _scores(self, prepared: np.ndarray | sp.csr_array, batch: Batch) -> Scores:
-        state = self._state_scores(prepared[batch.start : batch.stop])
+        state, pair_scores = self._tree_scores(prepared[batch.start : batch.stop])
         forbidden, *ends = self._forbidden()
-        return Scores.of(state, self.transitions_ + forbidden, *ends)
+        scores = Scores.of(state, self.transitions_ + forbidden, *ends)
+        return pair_scores.add_to(scores, batch.structure)
 
 
 def _loss_of_last(
-    held_out: TrainingData, state: np.ndarray, trees: list, transitions: list
+    held_out: TrainingData, state: np.ndarray, pair_scores: PairScores, rounds: list[Round]
 ) -> Callable[[Any], float]:
-    """Return a function that adds the last tree to held-out scores, and returns their loss."""
+    """Return a function that adds the last trees to held-out scores, and returns their loss."""
 
     def validate(x: Any) -> float:
-        np.add(state, tree_scores(trees[-1], held_out.corpus.X), out=state)
-        return held_out.mean_loss(state, transitions[-1])
+        last = rounds[-1]
+        for tree, scores in ((last.tree, state), (last.pair_tree, pair_scores.values)):
+            if tree is not None:
+                np.add(scores, tree_scores(tree, held_out.corpus.X), out=scores)
+        return held_out.mean_loss(state, last.transition, pair_scores)
 
     return validate

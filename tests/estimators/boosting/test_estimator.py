@@ -28,7 +28,10 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [BoostedCRF(max_iter=3, sample_unit="token", max_depth=3)],
+    [
+        BoostedCRF(max_iter=3, sample_unit="token", max_depth=3),
+        BoostedCRF(max_iter=3, sample_unit="token", max_depth=3, pairs=True),
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_estimator_checks(estimator, check, monkeypatch):
@@ -60,15 +63,19 @@ def make_chains(seed=0, n_sequences=60, n_labels=3):
 
 X, y = make_chains()
 FAST = {"max_iter": 15, "learning_rate": 0.3, "max_leaf_nodes": 8}
+either = pytest.mark.parametrize("pairs", [False, True])
 
 
 def path_scores(crf, rows, paths):
     """Scores by the definition: sums of what the trees predict, and transitions."""
     state = crf.baseline_ + sum(tree.predict(rows) for tree in crf.estimators_)
+    transition = np.tile(crf.transitions_, (len(rows), 1, 1))
+    for tree in crf.pair_estimators_:
+        transition[:, *crf.pairs_.T] += tree.predict(rows)
     return np.array(
         [
             sum(state[t, j] for t, j in enumerate(path))
-            + sum(crf.transitions_[i, j] for i, j in pairwise(path))
+            + sum(transition[t, i, j] for t, (i, j) in enumerate(pairwise(path), 1))
             for path in paths
         ]
     )
@@ -80,8 +87,9 @@ def distribution(crf, rows):
     return paths, np.exp(scores - logsumexp(scores))
 
 
-def test_predictions_are_those_of_enumeration():
-    crf = BoostedCRF(**FAST).fit(X, y)
+@either
+def test_predictions_are_those_of_enumeration(pairs):
+    crf = BoostedCRF(**FAST, pairs=pairs).fit(X, y)
     assert crf.n_iter_ == len(crf.estimators_) == len(crf.loss_curve_) == 15
     short = [rows[:4] for rows in X[:6]]
     for rows, p, (best,) in zip(
@@ -93,9 +101,10 @@ def test_predictions_are_those_of_enumeration():
         assert best[0] == crf.classes_[list(paths[probability.argmax()])].tolist()
 
 
-def test_the_loss_is_that_of_the_model():
+@either
+def test_the_loss_is_that_of_the_model(pairs):
     weights = np.random.default_rng(0).uniform(size=len(X))
-    crf = BoostedCRF(**FAST).fit([rows[:5] for rows in X], [s[:5] for s in y], weights)
+    crf = BoostedCRF(**FAST, pairs=pairs).fit([rows[:5] for rows in X], [s[:5] for s in y], weights)
     loss = 0.0
     for rows, labels, weight in zip(X, y, weights, strict=True):
         paths, probability = distribution(crf, rows[:5])
@@ -166,18 +175,20 @@ def test_trees_find_what_is_not_linear():
     assert boosted.feature_importances_[:2].min() > boosted.feature_importances_[2]
 
 
-def test_a_step_that_raises_the_loss_is_halved():
+@either
+def test_a_step_that_raises_the_loss_is_halved(pairs):
     """In long runs of one label the curvature is far greater than at single tokens."""
     rng = np.random.default_rng(0)
     labels = [np.repeat(rng.permutation(3), 40) for _ in range(20)]
     rows = [rng.normal(size=(120, 2)) + 0.3 * s[:, None] for s in labels]
-    crf = BoostedCRF(learning_rate=1.0, max_iter=25).fit(rows, labels)
+    crf = BoostedCRF(learning_rate=1.0, max_iter=25, pairs=pairs).fit(rows, labels)
     assert (np.diff(crf.loss_curve_) <= 1e-9).all()
     assert crf.score(rows, labels) > 0.95
 
 
-def test_validation_keeps_the_best_number_of_rounds():
-    options = {"max_leaf_nodes": 16, "min_samples_leaf": 1, "learning_rate": 0.5}
+@either
+def test_validation_keeps_the_best_number_of_rounds(pairs):
+    options = {"pairs": pairs, "max_leaf_nodes": 16, "min_samples_leaf": 1, "learning_rate": 0.5}
     options = {**options, "validation_fraction": 0.3, "random_state": 0}
     crf = BoostedCRF(max_iter=200, **options).fit(X, y)
     assert crf.converged_
@@ -197,24 +208,27 @@ def test_the_loss_of_held_out_sequences_is_a_mean_over_their_weights():
     assert_allclose(crf.validation_curve_, np.divide(crf.loss_curve_, 2.0 * 7))
 
 
-def test_subsamples_and_attributes_are_random():
-    options = {**FAST, "subsample": 0.5, "max_features": 2}
+@either
+def test_subsamples_and_attributes_are_random(pairs):
+    options = {**FAST, "pairs": pairs, "subsample": 0.5, "max_features": 2}
     fits = [BoostedCRF(random_state=seed, **options).fit(X, y) for seed in (0, 0, 1)]
     assert fits[0].loss_curve_ == fits[1].loss_curve_ != fits[2].loss_curve_
     assert fits[0].loss_curve_[-1] < fits[0].loss_curve_[0]
 
 
-def test_threads_do_not_matter():
-    one, two = (BoostedCRF(random_state=0, n_jobs=n, **FAST).fit(X, y) for n in (1, 2))
+@either
+def test_threads_do_not_matter(pairs):
+    one, two = (BoostedCRF(random_state=0, n_jobs=n, **FAST, pairs=pairs).fit(X, y) for n in (1, 2))
     assert one.loss_curve_ == two.loss_curve_
     assert np.array_equal(np.vstack(one.predict_proba(X)), np.vstack(two.predict_proba(X)))
 
 
-def test_a_weight_is_a_number_of_copies():
+@either
+def test_a_weight_is_a_number_of_copies(pairs):
     weights = np.arange(len(X)) % 3
     copies = [i for i, n in enumerate(weights) for _ in range(n)]
     kept = [X[i] for i in np.flatnonzero(weights)]
-    options = {**FAST, "random_state": 0}
+    options = {**FAST, "pairs": pairs, "random_state": 0}
     weighted = BoostedCRF(**options).fit(X, y, sample_weight=weights)
     copied = BoostedCRF(**options).fit([X[i] for i in copies], [y[i] for i in copies])
     assert_allclose(weighted.loss_curve_, copied.loss_curve_, rtol=1e-6)
@@ -222,12 +236,13 @@ def test_a_weight_is_a_number_of_copies():
     assert_allclose(probability, np.vstack(copied.predict_proba(kept)), atol=1e-5)
 
 
-def test_constraints():
+@either
+def test_constraints(pairs):
     follow = {"L0": ["L0", "L1"]}
     allowed = [("L0", "L2") not in set(pairwise(s)) for s in y]
     train = [x for x, ok in zip(X, allowed, strict=True) if ok]
     labels = [s for s, ok in zip(y, allowed, strict=True) if ok]
-    crf = BoostedCRF(constraints=follow, **FAST).fit(train, labels)
+    crf = BoostedCRF(constraints=follow, **FAST, pairs=pairs).fit(train, labels)
     pairs = {pair for s in crf.predict(X) for pair in pairwise(s)}
     assert ("L0", "L2") not in pairs
     assert np.isfinite(crf.transitions_).all()
@@ -235,7 +250,8 @@ def test_constraints():
         BoostedCRF(constraints=follow).fit(X, y)
 
 
-def test_labels_that_are_known_in_part():
+@either
+def test_labels_that_are_known_in_part(pairs):
     rng = np.random.default_rng(0)
     partial = [
         [
@@ -244,15 +260,16 @@ def test_labels_that_are_known_in_part():
         ]
         for s in y
     ]
-    crf = BoostedCRF(**FAST).fit(X, partial)
+    crf = BoostedCRF(**FAST, pairs=pairs).fit(X, partial)
     assert crf.classes_.tolist() == ["L0", "L1", "L2"]
     assert crf.score(X, y) > 0.7
     assert (np.diff(crf.loss_curve_) <= 0).all()
 
 
-def test_containers():
+@either
+def test_containers(pairs):
     flat_X, flat_y = SequenceArray.from_sequences(X), SequenceArray.from_sequences(y)
-    crf = BoostedCRF(random_state=0, **FAST).fit(X, y)
+    crf = BoostedCRF(random_state=0, **FAST, pairs=pairs).fit(X, y)
     expected = np.vstack(crf.predict_proba(X))
     sparse = [sp.csr_array(rows) for rows in X]
     for X_fit, y_fit in ((flat_X, flat_y), (sparse, y), ([*X, np.empty((0, 3))], [*y, []])):
@@ -331,9 +348,16 @@ def test_interrupted_training_keeps_the_rounds_before(monkeypatch):
     assert vars(crf) == before
 
 
+@either
 @pytest.mark.parametrize("validation_fraction", [None, 0.3])
-def test_a_warm_start_adds_trees(validation_fraction):
-    options = {**FAST, "validation_fraction": validation_fraction, "random_state": 0}
+def test_a_warm_start_adds_trees(validation_fraction, pairs):
+    options = {
+        **FAST,
+        "learning_rate": 0.1,
+        "pairs": pairs,
+        "validation_fraction": validation_fraction,
+        "random_state": 0,
+    }
     whole = BoostedCRF(**options).fit(X, y)
     parts = BoostedCRF(**options, warm_start=True).set_params(max_iter=6).fit(X, y)
     first, trees = parts.loss_curve_, parts.estimators_
