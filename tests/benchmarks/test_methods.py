@@ -113,12 +113,26 @@ def test_serving_has_a_row_for_every_tagger(load, splits, tmp_path, monkeypatch)
 
 def test_label_bias_has_a_row_for_every_method(load):
     label_bias = load("label_bias")
-    rows = list(label_bias.rows(label_bias.methods(), 1, 200))
+    rounds = label_bias.made(1, 200)
+    rows = list(label_bias.rows(label_bias.methods(), rounds))
     assert len(rows) == 1 + len(label_bias.methods())
     figures = {row[0]: float(row[1]) for row in rows}
     assert figures.pop("best decoding") > 90
     assert figures["MEMM, only seen transitions"] < 75
     assert all(0 <= figure <= 100 for figure in figures.values())
+    # No method finds more than the Bayes-optimal decoding but by chance, in ties.
+    assert all(float(row[3]) <= 0 for row in rows[1:])
+    ((_, (X, _)),) = rounds
+    for symbols, is_tie in zip(X, label_bias.ties(X), strict=True):
+        likelihood = [_likelihood(word, symbols) for word in ("rib", "rob")]
+        assert is_tie == np.isclose(*likelihood)
+        (labels,) = label_bias.bayes_optimal_labels([symbols])
+        assert is_tie or (labels[1] == "I") == (likelihood[0] > likelihood[1])
+
+
+def _likelihood(word, symbols, noise=3 / 32):
+    right = np.array(list(word)) == np.array(symbols)
+    return np.prod(np.where(right, 1 - noise, noise / 3))
 
 
 def test_the_threshold_of_likely_labels_has_a_row_for_each_method(load, monkeypatch):

@@ -26,7 +26,9 @@ def test_tables_are_kept_as_a_page(load, tmp_path, capsys):
     assert page.startswith("label_bias.py\n=============\n\nLabel bias: ")
     assert f"\n\n.. code-block:: sh\n\n   {command}\n\n- Python " in page
     rows = [line.strip("| ").split(" | ") for line in printed.splitlines() if line[:1] == "|"]
-    table = [line.strip() for line in page.split(":header-rows: 1\n\n")[1].splitlines()]
+    table = [
+        line.strip() for line in page.split(":header-rows: 1\n\n")[1].split("\n\n")[0].splitlines()
+    ]
     assert len(table) == len(rows) - 1 > 3
     assert [row[1] for row in csv.reader(table)] == [row[1] for row in rows if row[1] != "---"]
 
