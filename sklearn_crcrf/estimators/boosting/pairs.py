@@ -94,7 +94,7 @@ def occurring_pairs(counts: np.ndarray) -> np.ndarray:
 
 
 def influential(curvature: np.ndarray, weight: np.ndarray, trimmed: float) -> np.ndarray:
-    """Find the tokens that are left after influence trimming (Friedman 2001, section 4.5).
+    """Find the tokens that are left after influence trimming (Friedman 2001, 4.5.1).
 
     The influence of a token is the sum of the second derivatives P (1 - P) of its loss by the
     scores of its pairs, which is about 0 where the model is sure. The least influential tokens,
