@@ -313,6 +313,41 @@ def test_unknown_tokens_follow_from_three_accuracies(load):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("segments", [False, True])
+def test_separate_training_is_beside_counting_and_joint_training(
+    load, splits, monkeypatch, segments
+):
+    separate, exponents = load("_separate"), load("exponents")
+    corpus = exponents.Corpus(lambda args: (splits.train, splits.test), segments)
+    monkeypatch.setitem(separate.WORDS, "names of all", corpus)
+    rows = list(separate.rows("names of all", argparse.Namespace()))
+    assert all(len(row) == len(separate.COLUMNS) for row in rows)
+    assert [row[1] for row in rows].count('SeparateCRF(pairs="maxent")') == 2
+    assert all((row[2] != "") == segments for row in rows)
+    seen = {word for words in splits.train[0] for word in words}
+    counted = separate.EmpiricalCRF.ecrn().fit(*splits.train).predict(splits.test[0])
+    right = [
+        a == b
+        for y, p in zip(splits.test[1], counted, strict=True)
+        for a, b in zip(y, p, strict=True)
+    ]
+    known = [word in seen for words in splits.test[0] for word in words]
+    assert rows[0][3:5] == [
+        f"{100 * np.mean(right):.2f}",
+        f"{100 * np.mean(np.array(right)[known]):.2f}",
+    ]
+
+
+def test_features_of_both_words_are_those_of_each(load):
+    separate = load("_separate")
+    one, both = (
+        separate.of_the_papers(*k).fit_transform([["Ed", "sings"]]) for k in ((0,), (-1, 0))
+    )
+    assert one.data.sum(axis=1).tolist() == [[12], [12]]
+    assert both.data.sum(axis=1).tolist() == [[24], [24]]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_criteria_of_errors_are_beside_their_figures(load):
     papers, tasks = load("papers"), load("_tasks")
     X, y = make_addresses(60, random_state=0)
