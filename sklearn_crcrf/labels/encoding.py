@@ -315,8 +315,8 @@ SWAPPED = "if these are words, X and y are swapped, or --columns names the label
 
 # Number of tables of all pairs of labels that training and prediction take together.
 PAIR_TABLES = 10
-# Labels are words if there are more than this, and more than one for each two tokens.
-MANY = 10_000
+# More than SOME labels, and than one for each two tokens, seem to be words; more than MANY are.
+SOME, MANY = 100, 10_000
 
 
 def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> None:
@@ -339,14 +339,17 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
     -----
     UserWarning
         If a label has spaces in it, as where the labels of a sentence are not split, or differs
-        from another one only by white space around it, as at the end of a line.
+        from another one only by white space around it, as at the end of a line; or if there are so
+        many labels that they may be words.
     """
     different = list(different)
-    if name != "classes" and len(different) > max(MANY, len(y.data) / 2):
-        raise ValueError(
-            f"{name} has {len(different):,} different labels, for {len(y.data):,} tokens; {SWAPPED}"
-        )
-    require_label_pairs(len(different), name)
+    n, n_tokens = len(different), len(y.data)
+    if name != "classes" and n > max(SOME, n_tokens / 2):
+        problem = f"{name} has {n:,} different labels, for {n_tokens:,} tokens; {SWAPPED}"
+        if n > MANY:
+            raise ValueError(problem)
+        warn_caller(problem)
+    require_label_pairs(n, name)
     refuse_ignored(different, y, name)
     texts = dict.fromkeys(label for label in different if isinstance(label, str))
     for text in texts:

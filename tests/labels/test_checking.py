@@ -85,6 +85,16 @@ def test_words_for_labels_are_refused_at_once(make):
         make().fit([["N"]] * len(words), words)
 
 
+def test_a_hundred_words_for_labels_are_told():
+    words = [[f"word{i}", "the"] for i in range(101)]
+    told = r"y has 102 different labels, for 202 tokens; if these are words, X and y are swapped"
+    with pytest.warns(UserWarning, match=told):
+        HMM().fit([["D", "N"]] * len(words), words)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        HMM().fit([["D", "N"]] * 200, words[:100] * 2)
+
+
 def test_labels_whose_pairs_do_not_fit_into_memory_are_refused(monkeypatch):
     labels = np.repeat(np.arange(12_000), 3)
     y = SequenceArray(labels, [0, len(labels)])
