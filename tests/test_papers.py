@@ -17,7 +17,7 @@ FOLDER = ROOT / "docs" / "user_guide" / "papers"
 BIBLIOGRAPHY = ROOT / "docs" / "references.bib"
 # How many numbered equations each paper has.
 EQUATIONS = {"ep": 25, "ecrn": 6, "sep": 0, "mce": 16, "survey": 61}
-TEST = re.compile(r"``(tests/[\w/]+\.py)::(\w+)``")
+TEST = re.compile(r"``(tests/[\w/]+\.py)::(test_\w+)``")
 # What a role links to, and dotted names of what the API does not list.
 IDENTIFIERS = {
     "doi": r"10\.\d{4,9}/\S+",
