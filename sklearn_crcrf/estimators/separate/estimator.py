@@ -52,7 +52,7 @@ class SeparateCRF(BaseSequenceClassifier):
     .. math::
 
        p(y \mid x) \propto \prod_t u(y_t \mid x_t) \prod_{(s, t)} \mathrm{CR}(y_s;
-       y_t \mid x_s, x_t)^{\mathrm{exponent},
+       y_t \mid x_s, x_t)^{\mathrm{exponent}},
 
     with a product over nodes t, whose probabilities u are a classifier's, and one over links. If
     ``pairs="counts"``, the rates do not depend on x: :math:`r(i; j) = p(i, j) / (p(i)\, p(j))` are
