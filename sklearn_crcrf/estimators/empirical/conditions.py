@@ -73,7 +73,7 @@ n_labels)
 
 @dataclass(frozen=True)
 class MLEConditions:
-    """The conditions of the greatest likelihood, as returned by :func:`mle_conditions`.
+    """The conditions of the greatest likelihood, from :func:`~sklearn_crcrf.mle_conditions`.
 
     Attributes
     ----------
