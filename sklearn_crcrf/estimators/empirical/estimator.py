@@ -110,10 +110,10 @@ class EmpiricalCRF(CountingClassifier):
     from a broader estimate, and unknown words are judged by their spelling and their
     neighbours. :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
 
-    Plain frequencies have the greatest likelihood if the labels of a word are distributed alike
-    next to each of its neighbours [1]_ (theorem 1, whose proof takes this for granted), but not in
-    general: with the labels 000 and 011 of "abc", and twice 010 of "dbe", they give 000 of "abc"
-    the probability 3/4 instead of 1/2. :func:`mle_conditions` says how far a model is from the
+    Plain frequencies have the greatest likelihood if the labels of a word are distributed next to
+    each of its neighbours as on the whole [1]_ (theorem 1, whose proof takes this for granted), but
+    not in general: with the labels 000 and 011 of "abc", and twice 010 of "dbe", they give 000 of
+    "abc" the probability 3/4 instead of 1/2. :func:`mle_conditions` says how far a model is from the
     greatest likelihood.
 
     In the forests of a :class:`GraphArray` each rate is of a parent and a child, and the product is
