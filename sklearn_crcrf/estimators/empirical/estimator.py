@@ -113,8 +113,8 @@ class EmpiricalCRF(CountingClassifier):
     Plain frequencies have the greatest likelihood if the labels of a word are distributed next to
     each of its neighbours as on the whole [1]_ (theorem 1, whose proof takes this for granted), but
     not in general: with the labels 000 and 011 of "abc", and twice 010 of "dbe", they give 000 of
-    "abc" the probability 3/4 instead of 1/2. :func:`mle_conditions` says how far a model is from the
-    greatest likelihood.
+    "abc" the probability 3/4 instead of 1/2. :func:`mle_conditions` says how far a model is from
+    the greatest likelihood.
 
     In the forests of a :class:`GraphArray` each rate is of a parent and a child, and the product is
     as in a chain. The neighbours that predict a label are still those in the sequence of tokens.
