@@ -17,7 +17,9 @@ from sklearn.utils._param_validation import Options, StrOptions, make_constraint
 
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF
 from sklearn_crcrf.criteria import CRITERIA
+from sklearn_crcrf.criteria._misclassification import MEASURES
 from sklearn_crcrf.criteria._smoothing import SMOOTHINGS
+from sklearn_crcrf.criteria.mce_f1 import OBJECTIVES
 from sklearn_crcrf.criteria.piecewise import WITH_TOKENS
 from sklearn_crcrf.estimators.crfsuite.algorithms import ALGORITHMS, ONLINE
 from sklearn_crcrf.feature_extraction.presets import SPELLING
@@ -48,6 +50,9 @@ OPTIONS = {
     "pieces": set(WITH_TOKENS),
     "scheme": set(SCHEMES),
     "smoothing of MCE": set(SMOOTHINGS),
+    "measure of MCE": set(MEASURES),
+    "contains of MCEF1": {"segment", "labels"},
+    "objective of MCEF1": set(OBJECTIVES),
     "syntax": set(SYNTAXES),
     "criterion of SemiMarkovCRF": set(CRITERIA) - {"piecewise", "pseudo_likelihood"},
     "features of SegmentFeatures": set(),

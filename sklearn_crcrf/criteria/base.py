@@ -44,6 +44,9 @@ class Criterion(BaseEstimator, ABC):
     convex = True
     """Whether the loss is a convex function of the scores."""
 
+    smooth = True
+    """Whether the loss has no kinks or jumps."""
+
     solver = "lbfgs"
     """The solver that suits this criterion best."""
 

@@ -41,6 +41,7 @@ class MaxMargin(Criterion):
     """
 
     requires = ("maximum",)
+    smooth = False
 
     # In spite of the kinks, it gets to a lower loss than stochastic descent in the same time.
     solver = "lbfgs"

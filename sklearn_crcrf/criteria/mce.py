@@ -4,6 +4,7 @@ import numpy as np
 
 from ..labels.segments.schemes import check_option
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
+from ._misclassification import MEASURES
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 from .base import Criterion
@@ -18,7 +19,15 @@ class MCE(Criterion):
 
        d(y) = -s(y) + \frac{1}{\psi} \log \sum_{y' \neq y} \exp(\psi\, s(y')),
 
-    which for an infinite psi is the score of the best other labelling. The loss is
+    which for an infinite psi is the score of the best other labelling. The appendix of [1]_ has two
+    other measures, of scores that are not negative. With probabilities,
+
+    .. math::
+
+       d(y) = -p(y) + \left[\sum_{y' \neq y} p(y')^\psi\right]^{1/\psi}, \qquad
+       d(y) = \frac{1}{p(y)} \left[\sum_{y' \neq y} p(y')^\psi\right]^{1/\psi}
+
+    are the "difference" and the "ratio". The loss is
 
     .. math::
 
@@ -31,7 +40,8 @@ class MCE(Criterion):
     right or wrong by far have little influence. The sigmoid is not convex, so training starts
     from the optimum of the log loss. The logistic function is convex, and with ``psi=1`` and the
     defaults for the rest it is the log loss itself. Where no other labelling is possible, as with
-    a single label, d is -inf and the loss is zero. Labels must not be partial.
+    a single label, the score d is -inf and the loss is zero; the difference is -1 and the ratio 0.
+    Labels must not be partial.
 
     Parameters
     ----------
@@ -45,9 +55,13 @@ class MCE(Criterion):
         How much the best of the other labellings outweigh the rest, in (0, inf]. With inf the
         loss has kinks, and its derivatives are from one of the best labellings.
     averaged : bool, default=False
-        Whether d has the mean of :math:`\exp(\psi\, s(y'))`, as in [1]_, instead of the sum. The
+        Whether d has the mean of the other labellings, as in [1]_, instead of their sum. The
         mean is over ``n_labels ** length - 1`` labellings, which lowers d in proportion to the
         length. With an infinite psi it makes no difference.
+    measure : {"score", "difference", "ratio"}, default="score"
+        d, a function of all labellings. The gold labelling and the best other one tie where the
+        score or the difference is 0, but where the ratio is 1: an offset of ``-slope`` has the
+        step there.
 
     References
     ----------
@@ -74,22 +88,31 @@ class MCE(Criterion):
         offset: float = 0.0,
         psi: float = np.inf,
         averaged: bool = False,
+        measure: str = "score",
     ):
         self.smoothing = smoothing
         self.slope = slope
         self.offset = offset
         self.psi = psi
         self.averaged = averaged
+        self.measure = measure
 
     @property
     def requires(self) -> tuple[str, ...]:  # type: ignore[override]
         """The capabilities that a structure must have."""
-        return ("best_excluding",) if np.isinf(self.psi) else ("log_partition_excluding",)
+        check_option("measure", self.measure, MEASURES)
+        others = "best_excluding" if np.isinf(self.psi) else "log_partition_excluding"
+        return (others, "log_partition") if MEASURES[self.measure].normalised else (others,)
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
         """Whether the loss is a convex function of the scores."""
-        return self.smoothing == "logistic"
+        return self.smoothing == "logistic" and self.measure != "difference"
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        """Whether the loss has no kinks: whether psi is finite."""
+        return bool(np.isfinite(self.psi))
 
     @property
     def start(self) -> str:
@@ -97,23 +120,31 @@ class MCE(Criterion):
 
         At zero all labellings tie, so the loss has a kink there if psi is infinite.
         """
-        return "zeros" if self.convex and np.isfinite(self.psi) else "log_loss"
+        return "zeros" if self.convex and self.smooth else "log_loss"
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_option("smoothing", self.smoothing, SMOOTHINGS)
+        check_option("measure", self.measure, MEASURES)
         check_positive(slope=self.slope, psi=self.psi)
         check_all_known("MCE", y)
         gold, pull_gold = structure.score(scores, y)
         others, pull_others = self._others(structure, scores, y)
+        measure = MEASURES[self.measure]
         # Where no labelling is possible the loss is NaN, as the log loss is.
         with np.errstate(invalid="ignore"):
-            loss, derivative = SMOOTHINGS[self.smoothing](others - gold, self.slope, self.offset)
+            if measure.normalised:
+                total, pull_total = structure.log_partition(scores)
+                gold, others = gold - total, others - total
+            d, by_gold, by_others = measure.value(gold, others)
+            loss, derivative = SMOOTHINGS[self.smoothing](d, self.slope, self.offset)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             of_d = weight * derivative
-            return pull_gold(-of_d, pull_others(of_d, out))
+            if measure.normalised:
+                out = pull_total(-of_d * (by_gold + by_others), out)
+            return pull_gold(of_d * by_gold, pull_others(of_d * by_others, out))
 
         return loss, pullback
 

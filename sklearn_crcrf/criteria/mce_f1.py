@@ -6,12 +6,36 @@ from typing import Any
 import numpy as np
 
 from ..data.ragged import joined_ranges
-from ..labels.segments.schemes import read_labels
+from ..labels.segments.schemes import check_option, read_labels
 from ..labels.segments.segments import find_runs
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 from .base import Criterion
+
+
+def _complement(missed: float, false: float, n: float, square: float) -> tuple[float, np.ndarray]:
+    """Return n (1 - F) and its derivatives by the three counts."""
+    wrong, whole = square * missed + false, (1 + square) * n + false - missed
+    if whole <= 0:
+        return 0.0, np.zeros(3)
+    share = wrong / whole
+    derivatives = (square + share) * n, (1 - share) * n, wrong - (1 + square) * n * share
+    return float(n * share), np.array(derivatives) / whole
+
+
+def _odds(missed: float, false: float, n: float, square: float) -> tuple[float, np.ndarray]:
+    """Return (1 - F) / F and its derivatives by the three counts."""
+    wrong, found = square * missed + false, (1 + square) * (n - missed)
+    if found <= 0:
+        return (np.inf if n > 0 else 0.0), np.zeros(3)
+    odds = wrong / found
+    derivatives = square + (1 + square) * odds, 1.0, -(1 + square) * odds
+    return float(odds), np.array(derivatives) / found
+
+
+OBJECTIVES = {"complement": _complement, "odds": _odds}
+"""Functions of the numbers of missed, false and gold segments, and of gamma squared."""
 
 
 class MCEF1(Criterion):
@@ -38,7 +62,8 @@ class MCEF1(Criterion):
 
     The factor n makes the loss comparable with the other losses, and with the prior. The paper
     minimises :math:`(1 - F) / F` instead, which explodes where TP vanishes; and to contain a
-    segment it requires only that the tokens have its labels, not that the segment ends there. The
+    segment it requires only that the tokens have its labels, not that the segment ends there:
+    ``objective="odds"`` and ``contains="labels"`` do the same. The
     loss is not convex, has kinks, and jumps where two of the other labellings are equally good, so
     training starts from the optimum of the log loss.
 
@@ -52,6 +77,11 @@ class MCEF1(Criterion):
         Positive.
     offset : float, default=0.0
         Positive to ask for a margin.
+    contains : {"segment", "labels"}, default="segment"
+        When a labelling contains a segment: if it has its labels and the neighbouring tokens do not
+        continue it, or if it has its labels, whatever the neighbouring ones are ([1]_, eq. 15).
+    objective : {"complement", "odds"}, default="complement"
+        n (1 - F), or (1 - F) / F ([1]_, eq. 16), which has no factor n.
 
     References
     ----------
@@ -74,6 +104,7 @@ class MCEF1(Criterion):
 
     requires = ("best_excluding", "span_margin")
     convex = False
+    smooth = False
 
     def __init__(
         self,
@@ -81,11 +112,15 @@ class MCEF1(Criterion):
         gamma: float = 1.0,
         slope: float = 1.0,
         offset: float = 0.0,
+        contains: str = "segment",
+        objective: str = "complement",
     ):
         self.scheme = scheme
         self.gamma = gamma
         self.slope = slope
         self.offset = offset
+        self.contains = contains
+        self.objective = objective
 
     def for_labels(self, classes: Any) -> "MCEF1":
         """Return the criterion for given labels.
@@ -104,9 +139,12 @@ class MCEF1(Criterion):
             If a label does not fit the scheme, or a parameter is out of range.
         """
         check_positive(gamma=self.gamma, slope=self.slope)
+        check_option("contains", self.contains, ("segment", "labels"))
+        check_option("objective", self.objective, OBJECTIVES)
         bound, every = copy(self), np.arange(len(classes))
         bound._labels = read_labels(classes, self.scheme)
-        bound._goes_on = bound._labels.continues(every[:, None], every)
+        continues = bound._labels.continues(every[:, None], every)
+        bound._may_precede = ~continues if self.contains == "segment" else np.ones_like(continues)
         return bound
 
     def __call__(
@@ -140,7 +178,7 @@ class MCEF1(Criterion):
         n_labels = stop - start
         first, last = labels[np.cumsum(n_labels) - n_labels], labels[np.cumsum(n_labels) - 1]
         margin, pull_margin = structure.span_margin(
-            scores, start, stop, labels, ~self._goes_on[last], ~self._goes_on.T[first]
+            scores, start, stop, labels, self._may_precede[last], self._may_precede.T[first]
         )
         sign = np.where(is_false, 1.0, -1.0)
         error, derivative = SMOOTHINGS["sigmoid"](sign * margin, self.slope, self.offset)
@@ -174,13 +212,7 @@ class MCEF1(Criterion):
         derivatives : ndarray of shape (3,)
         """
         missed, false, n = totals
-        square = self.gamma**2
-        wrong, whole = square * missed + false, (1 + square) * n + false - missed
-        if whole <= 0:
-            return 0.0, np.zeros(3)
-        share = wrong / whole
-        derivatives = (square + share) * n, (1 - share) * n, wrong - (1 + square) * n * share
-        return float(n * share), np.array(derivatives) / whole
+        return OBJECTIVES[self.objective](missed, false, n, self.gamma**2)
 
     def _gold_and_false(
         self, offsets: np.ndarray, y: np.ndarray, other: np.ndarray

@@ -42,6 +42,7 @@ class TokenError(Criterion):
 
     requires = ("token_marginals",)
     convex = False
+    smooth = False
     decoding = "marginal"
 
     def __init__(self, slope: float = 5.0):

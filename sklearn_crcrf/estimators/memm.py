@@ -60,7 +60,8 @@ class MEMM(CRF):
     constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
             mapping or array, default=None
         What labels may follow a label. Probabilities are normalised over these.
-    solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "rprop", "quickprop", "gis", "bundle"}, \
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "rprop", "quickprop", "gpd-quickprop", "gis", \
+"bundle"}, \
 default="auto"
         "auto" is "owlqn" if c1 is positive, else "lbfgs".
     {max_iter}

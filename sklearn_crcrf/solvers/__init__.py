@@ -3,6 +3,7 @@
 from .adagrad import adagrad
 from .bundle import bundle
 from .column_lbfgs import column_lbfgs
+from .gpd_quickprop import gpd_quickprop
 from .iterative_scaling import iterative_scaling
 from .lbfgs import lbfgs
 from .owlqn import owlqn
@@ -17,6 +18,7 @@ __all__ = [
     "bundle",
     "column_lbfgs",
     "conjugate_gradient",
+    "gpd_quickprop",
     "iterative_scaling",
     "lbfgs",
     "newton_cg",

@@ -61,6 +61,10 @@ class Progress:
     success : bool
     message : str
         Why the run ended; empty while it goes on.
+    proven : bool
+        Whether no direction leads down from the point where the run ended.
+    initial : float
+        The objective at the initial point.
     decrease : float
         Decrease of the objective in the last iteration.
     """
@@ -75,6 +79,7 @@ class Progress:
     ):
         self.fun, self.max_iter, self.tol, self.callback = fun, max_iter, tol, callback
         self.nit, self.nfev, self.success, self.message = 0, 0, False, ""
+        self.proven, self.initial = False, np.nan
         self._losses: deque[float] = deque(maxlen=period + 1)
 
     @property
@@ -110,6 +115,7 @@ class Progress:
                 f"fun is not finite at x0: the objective is {loss}, and derivatives are up to "
                 f"{steepest:g}; {SMALLER}"
             )
+        self.initial = loss
         self._check(x, loss, gradient)
 
     def advance(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
@@ -123,13 +129,14 @@ class Progress:
                 return
         self._check(x, loss, gradient)
 
-    def stop(self, success: bool, message: str) -> None:
+    def stop(self, success: bool, message: str, proven: bool = False) -> None:
         """End the run."""
-        self.success, self.message = success, message
+        self.success, self.message, self.proven = success, message, proven
 
     def result(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> OptimizeResult:
         """Return the result that a solver returns."""
-        state = {name: vars(self)[name] for name in ("nit", "nfev", "success", "message")}
+        names = ("nit", "nfev", "success", "message", "proven", "initial")
+        state = {name: vars(self)[name] for name in names}
         return OptimizeResult(x=x, fun=loss, jac=gradient, **state)
 
     def _check(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
@@ -138,7 +145,7 @@ class Progress:
         # What a gradient may be from rounding alone.
         level = np.finfo(x.dtype).eps ** (2 / 3) * max(1.0, np.linalg.norm(x))
         if gradient is not None and np.linalg.norm(gradient) <= level:
-            self.stop(True, "the gradient is zero")
+            self.stop(True, "the gradient is zero", proven=True)
         elif is_full and self._losses[0] - loss <= self.tol * abs(loss):
             self.stop(True, "the objective fell by less than tol over the last iterations")
         elif self.nit >= self.max_iter:

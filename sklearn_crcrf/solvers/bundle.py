@@ -102,7 +102,8 @@ def bundle(
         progress.advance(*best)
         if gap <= tol * abs(best[1]):
             is_exact = planes.rounding() <= tol * abs(best[1])
-            progress.stop(is_exact, WITHIN_TOL if is_exact else f"{INEXACT}; {SMALLER}")
+            message = WITHIN_TOL if is_exact else f"{INEXACT}; {SMALLER}"
+            progress.stop(is_exact, message, proven=is_exact)
     result = progress.result(*best)
     result.gap = gap
     return result

@@ -19,6 +19,9 @@ RECENCY = 3
 FIRST_RATE, FACTOR = 0.1, 2.0
 # Number of examples in the sample, and maximum numbers of larger and of smaller rates tried.
 SAMPLE, N_LARGER, N_SMALLER = 500, 3, 20
+# From zero weights, where labellings may tie, rates are tried for more epochs, up to this number,
+# until one lowers the loss to this share; and fewer smaller rates are tried.
+MOST_EPOCHS, LOWER, N_SMALLER_THEN = 8, 0.99, 6
 
 
 def sgd(
@@ -130,19 +133,37 @@ class _Descent:
 
 
 def _calibrate(fun: Any, x0: np.ndarray, batches: np.ndarray) -> float:
-    """Return the rate with the lowest objective of a sample after one epoch over it."""
+    """Return the rate with the lowest objective of a sample after one epoch over it.
+
+    Where all labellings tie, the first epoch raises a loss with kinks, the less the smaller the
+    rate. Then the epochs are doubled until a rate lowers it, and else the first rate is taken.
+    """
     n_batches = np.searchsorted(np.cumsum(fun.sizes[batches]), SAMPLE) + 1
-    sample = batches[:n_batches]
+    sample, n_epochs = batches[:n_batches], 1
 
     def loss_after(rate: float) -> float:
         state = fun.start(x0.copy())
         with np.errstate(all="ignore"):
-            _Descent(fun, rate).go(state, sample)
+            _Descent(fun, rate).go(state, np.tile(sample, n_epochs))
             loss = fun.loss(state, sample)
         return loss if np.isfinite(loss) else np.inf
 
+    rate, loss = _best_rate(loss_after)
+    if x0.any():
+        return rate
+    enough = LOWER * fun.loss(fun.start(x0.copy()), sample)
+    while not loss <= enough and n_epochs < MOST_EPOCHS:
+        n_epochs *= 2
+        rate, loss = _best_rate(loss_after, N_SMALLER_THEN)
+    return rate if loss <= enough else FIRST_RATE
+
+
+def _best_rate(
+    loss_after: Callable[[float], float], n_smaller: int = N_SMALLER
+) -> tuple[float, float]:
+    """Return the rate with the lowest loss, of rates on both sides of the first, and the loss."""
     best, least = FIRST_RATE, loss_after(FIRST_RATE)
-    for factor, n_trials in ((FACTOR, N_LARGER), (1.0 / FACTOR, N_SMALLER)):
+    for factor, n_trials in ((FACTOR, N_LARGER), (1.0 / FACTOR, n_smaller)):
         rate = FIRST_RATE * factor
         for _ in range(n_trials):
             loss = loss_after(rate)
@@ -152,4 +173,4 @@ def _calibrate(fun: Any, x0: np.ndarray, batches: np.ndarray) -> float:
             best, least, rate = rate, loss, rate * factor
         if best != FIRST_RATE:
             break
-    return best
+    return best, least

@@ -18,9 +18,12 @@ from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 MILD = (1.0, 5.0)
 
 
-def misclassification(scores, y, a, b, psi, averaged):
+def misclassification(scores, y, a, b, criterion):
     """d, from all labellings of a sequence."""
+    psi, averaged, measure = criterion.psi, criterion.averaged, criterion.measure
     every, path_scores = oracle.paths(scores, a, b)
+    if measure == "difference":
+        path_scores = path_scores - logsumexp(path_scores)
     is_gold = np.array([path == tuple(y[a:b]) for path in every])
     others = path_scores[~is_gold]
     if psi == np.inf:
@@ -28,7 +31,13 @@ def misclassification(scores, y, a, b, psi, averaged):
     else:
         soft = logsumexp(psi * others) / psi if len(others) else -np.inf
         soft -= np.log(max(len(others), 1)) / psi if averaged else 0.0
-    return soft - path_scores[is_gold][0]
+    gold = path_scores[is_gold][0]
+    values = {
+        "score": lambda: soft - gold,
+        "difference": lambda: np.exp(soft) - np.exp(gold),
+        "ratio": lambda: np.exp(soft - gold),
+    }
+    return values[measure]()
 
 
 criteria = st.builds(
@@ -38,6 +47,7 @@ criteria = st.builds(
     offset=st.sampled_from([0.0, -0.7, 2.0]),
     psi=st.sampled_from([0.3, 1.0, 4.0, np.inf]),
     averaged=st.booleans(),
+    measure=st.sampled_from(["score", "difference", "ratio"]),
 )
 
 
@@ -50,8 +60,8 @@ def test_values_are_those_of_all_labellings(chain, criterion, random):
     # Scores of states may be in single precision.
     level = 1e-5 if scores.state.dtype == np.float32 else 1e-9
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
-        with np.errstate(invalid="ignore"):
-            d = misclassification(scores, y, a, b, criterion.psi, criterion.averaged)
+        with np.errstate(invalid="ignore", over="ignore"):
+            d = misclassification(scores, y, a, b, criterion)
             exponent = criterion.slope * d + criterion.offset
             if criterion.smoothing == "sigmoid":
                 expected = expit(exponent)
@@ -99,6 +109,31 @@ def test_logistic_smoothing_of_all_others_is_the_log_loss(chain, random):
     assert_allclose(loss, expected, rtol=1e-9, atol=1e-9)
     for ours, theirs in zip(pullback(weight), pull_expected(weight), strict=True):
         assert_allclose(ours, theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["difference", "ratio"])
+def test_measures_of_probabilities_by_hand(measure):
+    # Four labellings of two tokens with probabilities 1/2, 1/4, 1/6 and 1/12; gold is the second.
+    scores = Scores.of(np.log([[3.0, 1.0], [2.0, 1.0]]), np.zeros((2, 2)))
+    chain, y = Chain(np.array([0, 2])), np.array([0, 1])
+    root = np.sqrt((36 + 4 + 1) / 144)  # of the squares of the others
+    expected = {"difference": (1 / 4, root - 1 / 4), "ratio": (2.0, 4 * root)}[measure]
+    for psi, d in zip((np.inf, 2.0), expected, strict=True):
+        loss, _ = MCE(measure=measure, psi=psi)(chain, scores, y)
+        assert_allclose(loss, expit(d))
+        mean, _ = MCE(measure=measure, psi=psi, averaged=True)(chain, scores, y)
+        if psi == 2.0:
+            shift = root * (1 - np.sqrt(1 / 3)) * (4 if measure == "ratio" else 1)
+            assert_allclose(mean, expit(d - shift))
+
+
+def test_a_ratio_beyond_all_numbers_is_a_loss_of_one():
+    state = np.zeros((3, 2))
+    state[:, 1] = 1e4
+    chain, scores = Chain(np.array([0, 3])), Scores.of(state, np.zeros((2, 2)))
+    loss, pullback = MCE(measure="ratio")(chain, scores, np.zeros(3, dtype=int))
+    assert_array_equal(loss, 1.0)
+    assert_array_equal(pullback(np.ones(1)).state, 0.0)
 
 
 def _batch(seed=0, n_labels=3):
@@ -173,6 +208,7 @@ def test_weights_and_what_is_added_to(criterion):
     ("criterion", "message"),
     [
         (MCE("step"), "smoothing must be one of sigmoid, logistic"),
+        (MCE(measure="product"), "measure must be one of score, difference, ratio"),
         (MCE(slope=0.0), "slope must be positive"),
         (MCE(psi=-1.0), "psi must be positive"),
     ],
@@ -192,5 +228,8 @@ def test_traits_and_parameters():
     assert CRITERIA["mce"].get_params() == MCE().get_params()
     assert MCE("logistic").convex and not MCE().convex and not MCE(psi=1.0).convex
     assert MCE("logistic", psi=1.0).start == "zeros"
+    assert MCE("logistic", measure="ratio").convex
+    assert not MCE("logistic", measure="difference").convex
+    assert MCE(psi=1.0).smooth and not MCE().smooth
     assert {MCE("logistic").start, MCE().start, MCE(psi=1.0).start} == {"log_loss"}
     assert clone(MCE("logistic", psi=2.0)).get_params()["psi"] == 2.0

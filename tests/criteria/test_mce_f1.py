@@ -44,8 +44,14 @@ def enumerated(criterion, classes, scores, y, offsets):
             gap = min(gap, top[1] - top[0])
         return path_scores.max(initial=-np.inf)
 
+    def has(path, segment):
+        if criterion.contains == "labels":
+            start, end, labels = segment
+            return path[start:end] == labels
+        return segment in spelled_segments(classes, scheme, path)
+
     def error(sign, segment):
-        contain = np.array([segment in spelled_segments(classes, scheme, p) for p in every])
+        contain = np.array([has(path, segment) for path in every])
         margin = best(path_scores[contain]) - best(path_scores[~contain])
         return expit(criterion.slope * sign * margin + criterion.offset)
 
@@ -69,6 +75,8 @@ criteria = st.builds(
     gamma=st.sampled_from([1.0, 0.5, 2.0]),
     slope=st.sampled_from([0.5, 1.0, 3.0]),
     offset=st.sampled_from([0.0, 1.0]),
+    contains=st.sampled_from(["segment", "labels"]),
+    objective=st.sampled_from(["complement", "odds"]),
 )
 
 
@@ -104,17 +112,19 @@ def test_gradients_are_quotients_of_differences(chain, criterion, random):
     gradient = pullback(np.multiply.outer(weight, derivatives))
     slope = sum(np.vdot(part, along) for part, along in zip(gradient, direction, strict=True))
     ahead, behind = (loss(shifted(scores, direction, h)) for h in (step, -step))
+    assume(np.isfinite(ahead))  # where gold is impossible, the odds are infinite
     assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("objective", ["complement", "odds"])
 @pytest.mark.parametrize("gamma", [0.3, 1.0, 2.0])
-def test_the_loss_is_one_minus_f_of_the_counts(gamma):
-    criterion = MCEF1(gamma=gamma)
+def test_the_loss_is_that_of_the_f_of_the_counts(gamma, objective):
+    criterion = MCEF1(gamma=gamma, objective=objective)
     missed, false, n = 3.0, 5.0, 10.0
     precision, recall = 7 / 12, 7 / 10
     f = (1 + gamma**2) * precision * recall / (gamma**2 * precision + recall)
     loss, derivatives = criterion.combine(np.array([missed, false, n]))
-    assert loss == pytest.approx(n * (1 - f))
+    assert loss == pytest.approx(n * (1 - f) if objective == "complement" else (1 - f) / f)
     for k, derivative in enumerate(derivatives):
         step = 1e-6 * (np.arange(3) == k)
         ahead, behind = (
@@ -128,6 +138,23 @@ def test_the_loss_of_extreme_counts(counts):
     loss, derivatives = MCEF1().combine(np.array(counts, dtype=float))
     assert loss == pytest.approx(counts[2])
     assert np.isfinite(derivatives).all()
+
+
+@pytest.mark.parametrize(("counts", "odds"), [((0, 2, 0), 0.0), ((4, 3, 4), np.inf)])
+def test_the_odds_where_no_segment_is_found(counts, odds):
+    loss, derivatives = MCEF1(objective="odds").combine(np.array(counts, dtype=float))
+    assert loss == odds
+    assert not derivatives.any()
+
+
+def test_a_segment_that_goes_on_has_the_labels_of_a_shorter_one():
+    # Gold is B-X O; the labelling B-X I-X has the label of the segment, but another segment.
+    chain, y = Chain(np.array([0, 2])), np.array([0, 2])
+    scores = Scores.of(np.array([[5.0, 0.0, 0.0], [0.0, 2.0, 1.0]]), np.zeros((3, 3)))
+    margins = {"segment": -1.0, "labels": 5.0}
+    for contains, margin in margins.items():
+        criterion = MCEF1(contains=contains).for_labels(["B-X", "I-X", "O"])
+        assert_allclose(criterion(chain, scores, y)[0][0, 0], expit(-margin))
 
 
 def _corpus(n_sequences=60):
@@ -221,4 +248,9 @@ def test_traits_and_parameters():
         "gamma": 2.0,
         "slope": 1.0,
         "offset": 0.0,
+        "contains": "segment",
+        "objective": "complement",
     }
+    for parameter in ("contains", "objective"):
+        with pytest.raises(ValueError, match=f"{parameter} must be one of"):
+            MCEF1(**{parameter: "all"}).for_labels(["O"])

@@ -70,8 +70,8 @@ default="log_loss"
     {boundaries}
     {edge_columns}
     {constraints}
-    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", "gis", \
-"bundle"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", \
+"gpd-quickprop", "gis", "bundle"}, default="auto"
         "auto" is "owlqn" if c1 is positive, else what suits the criterion, mostly "lbfgs". "bundle"
         is for convex losses with kinks, such as "max_margin", and knows how near the minimum is.
     {max_iter}

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ...criteria import LocalLogLoss, LogLoss, PlainCriterion
+from ...criteria import Criterion, LocalLogLoss, LogLoss, PlainCriterion
 from ...linear.problem import Problem
 from ...solvers import (
     bounded_lbfgs,
     bundle,
     conjugate_gradient,
+    gpd_quickprop,
     iterative_scaling,
     lbfgs,
     newton_cg,
@@ -25,6 +26,10 @@ from ...utils.linear_algebra import in_one_thread
 
 # Products of weights and the variance of a prior must be numbers.
 LARGEST_SIGMA = 1e100
+# A loss with kinks must fall by this multiple of tol before its run counts as converged, and by
+# this share of the objective from where all labellings tie: where each step changes which labelling
+# is best, steps become short far from any minimum.
+FALLS, LEAVES_TIE = 10.0, 0.5
 
 
 def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> OptimizeResult:
@@ -39,8 +44,8 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
         In the order of the terms of the problem; is overwritten.
     **options
         ``c1``, ``stochastic``, ``max_iter``, ``tol`` and ``callback``. The dict ``stochastic``
-        has the options for "sgd" alone: ``rng``, and the ``rate`` and ``n_seen`` of earlier
-        training.
+        has the options for stochastic descent alone: ``rng``, and the ``rate`` and ``n_seen`` of
+        earlier training.
 
     Returns
     -------
@@ -48,8 +53,36 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
         ``x`` is a vector in the order of the terms of the problem.
     """
     # Threads share the blocks of sequences; more threads in linear algebra would compete.
+    tied = not x0.any()
     with in_one_thread():
-        return SOLVERS[name].run(problem, x0, **options)
+        result = SOLVERS[name].run(problem, x0, **options)
+    if result.success and not _is_sure(result, problem.criterion, tied):
+        _check_fall(result, LEAVES_TIE if tied else FALLS * options["tol"])
+    return result
+
+
+def _is_sure(result: OptimizeResult, criterion: Criterion, tied: bool) -> bool:
+    """Whether a run that ended for want of progress did so near a minimum.
+
+    Near a tie of all labellings, a loss that is not convex may be flat.
+    """
+    if criterion.convex:
+        return criterion.smooth or result.proven
+    return not tied and (criterion.smooth or result.proven)
+
+
+def _check_fall(result: OptimizeResult, share: float) -> None:
+    """Take back that a run has converged unless it lowered the objective by more than a share.
+
+    An objective that is zero cannot fall.
+    """
+    if result.fun and not result.fun < result.initial - share * abs(result.initial):
+        result.success = False
+        result.message = (
+            f"the objective was {result.initial:g} at the start and is {result.fun:g}, but a loss "
+            "with ties may fall elsewhere; start from the optimum of the log loss "
+            '(init="log_loss"), or leave zeros by solver="gpd-quickprop"'
+        )
 
 
 def check_supported(name: str, problem: Problem) -> None:
@@ -66,12 +99,14 @@ def check_supported(name: str, problem: Problem) -> None:
     Unsupported
         If the structure lacks a capability; the message names it.
     ValueError
-        If the solver needs second derivatives, which the criterion does not have, or cannot keep
-        weights within their bounds.
+        If the solver needs second derivatives or a convex loss, which the criterion does not have,
+        or cannot keep weights within their bounds.
     """
     structure, criterion, solver = problem.corpus.structure, problem.criterion, SOLVERS[name]
     structure.require(criterion.requires, f"criterion={criterion}")
     structure.require(solver.requires, f'solver="{name}"')
+    if name == "bundle" and not criterion.convex:
+        raise ValueError(f'solver="bundle" needs a convex criterion, not {criterion}')
     if "covariance" in solver.requires and not criterion.has_curvature:
         raise ValueError(f'solver="{name}" needs a criterion with curvature, not {criterion}')
     if problem.lower_bounds() is not None and not solver.keeps_bounds:
@@ -109,6 +144,12 @@ def _owlqn(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> Op
 
 def _sgd(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
     return sgd(problem.batches(), x0, **stochastic, **options)
+
+
+def _gpd_quickprop(
+    problem: Problem, x0: np.ndarray, *, c1, stochastic, **options
+) -> OptimizeResult:
+    return gpd_quickprop(problem.batches(), problem.objective(), x0, **stochastic, **options)
 
 
 def _bundle(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
@@ -193,6 +234,7 @@ SOLVERS: dict[str, Solver] = {
     "cg": Solver(_of_objective(conjugate_gradient)),
     "rprop": Solver(_of_objective(rprop)),
     "quickprop": Solver(_of_objective(quickprop)),
+    "gpd-quickprop": Solver(_gpd_quickprop, sees="batches"),
     "gis": Solver(_iterative_scaling, sees="all"),
     "bundle": Solver(_bundle, keeps_bounds=True),
 }

@@ -70,8 +70,8 @@ default="pseudo_likelihood"
     features : {"all", "observed"} or callable, default="all"
         Which pairs of attribute and label have a weight, as in :class:`CRF`.
     {min_freq}
-    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", "gis", \
-"bundle"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", \
+"gpd-quickprop", "gis", "bundle"}, default="auto"
         "auto" is what suits the criterion, mostly "lbfgs". "bundle" is for "max_margin". These
         two keep associative tables from becoming negative.
     {max_iter}

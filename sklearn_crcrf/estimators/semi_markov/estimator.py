@@ -60,8 +60,8 @@ class SemiMarkovCRF(CRF):
     {min_freq}
     {boundaries}
     {constraints}
-    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", "gis", \
-"bundle"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", \
+"gpd-quickprop", "gis", "bundle"}, default="auto"
         As in :class:`CRF`.
     {max_iter}
     {tol}

@@ -1,0 +1,99 @@
+"""Online descent, then QuickProp: the schedule for losses that start at a tie."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ._progress import Objective
+from .quickprop import quickprop
+from .sgd import sgd
+
+N_EPOCHS = 10
+
+
+def gpd_quickprop(
+    batches: Any,
+    fun: Objective,
+    x0: np.ndarray,
+    *,
+    max_iter: int = 1000,
+    tol: float = 1e-5,
+    callback: Callable[[OptimizeResult], None] | None = None,
+    rng: np.random.RandomState,
+    rate: float | None = None,
+    n_seen: float = 0.0,
+) -> OptimizeResult:
+    """Minimise by ten epochs of stochastic descent, and by QuickProp from where they end [1]_.
+
+    Where all labellings tie, as at zero weights, a step that helps one example hardly raises the
+    loss of others: stochastic descent leaves such a point, and the gradient of the whole sum does
+    not. The first part is generalised probabilistic descent (GPD): steps along the gradient of one
+    batch after another.
+
+    Parameters
+    ----------
+    batches : object
+        The objective as a sum over batches, as :func:`sgd` takes it.
+    fun : callable
+        The same objective, as :func:`quickprop` takes it.
+    x0 : ndarray of shape (n_weights,), float32 or float64
+    max_iter : int, default=1000
+        Number of epochs and of iterations of QuickProp together.
+    tol : float, default=1e-5
+        Of QuickProp: stop when the objective fell by at most ``tol`` of its value over ten
+        iterations.
+    callback : callable, optional
+        Called with an OptimizeResult (x, fun, nit) after every epoch and iteration; may raise
+        StopIteration.
+    rng : RandomState
+    rate : float, optional
+    n_seen : float, default=0.0
+        As in :func:`sgd`.
+
+    Returns
+    -------
+    OptimizeResult
+        With x, fun, nit, nfev, success, message and the first rate of the descent.
+
+    References
+    ----------
+    .. [1] Suzuki, McDermott, Isozaki, "Training Conditional Random Fields with Multivariate
+       Evaluation Measures", ACL 2006, section 5.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.solvers import gpd_quickprop
+    >>> class Distances:  # half the squared distances from numbers, one in each batch
+    ...     numbers, sizes, precision = np.array([1.0, 2.0, 6.0]), np.ones(3), 0.0
+    ...     def order(self, rng):
+    ...         return rng.permutation(3)
+    ...     def start(self, x):
+    ...         return x
+    ...     def step(self, x, batch, rate, decay):
+    ...         x += rate * (self.numbers[batch] - x)
+    ...     def add(self, x, factor, out):
+    ...         out += factor * x
+    ...     def loss(self, x, batches=None):
+    ...         numbers = self.numbers if batches is None else self.numbers[batches]
+    ...         return float(((x - numbers) ** 2).sum() / 2)
+    >>> fun = lambda x: (Distances().loss(x), 3 * x - 9)
+    >>> result = gpd_quickprop(Distances(), fun, np.zeros(1), rng=np.random.RandomState(0))
+    >>> result.x.round(4), result.success
+    (array([3.]), True)
+    """
+    how: Any = {"callback": callback, "rng": rng, "rate": rate, "n_seen": n_seen}
+    online = sgd(batches, x0, max_iter=min(N_EPOCHS, max_iter), tol=-np.inf, **how)
+    if online.success or online.nit >= max_iter:  # the callback ended it
+        return online
+
+    def counted(intermediate_result: OptimizeResult) -> None:
+        if callback is not None:
+            intermediate_result.nit += online.nit
+            callback(intermediate_result)
+
+    end = quickprop(fun, online.x, max_iter=max_iter - online.nit, tol=tol, callback=counted)
+    numbers = {name: online[name] + end[name] for name in ("nit", "nfev")}
+    return OptimizeResult({**end, **numbers, "initial": online.initial, "rate": online.rate})
