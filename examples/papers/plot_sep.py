@@ -5,8 +5,9 @@ Follow the paper on separate training
 "Separate Training for Conditional Random Fields Using Co-occurrence Rate Factorization" (Zhu,
 Hiemstra, Apers and Wombacher, arXiv:1008.1566, 2012) factorises a CRF into probabilities of labels
 and of pairs of labels, and trains both on their own, as two plain classifications. This example
-does so by hand, shows why a model from left to right fails where this does not, and compares the
-methods as the tables of the paper do. :doc:`/user_guide/papers` has all its equations.
+checks the factorisation, trains both by hand, shows why a model from left to right fails where
+this does not, and compares the methods as the tables of the paper do. :doc:`/user_guide/papers` has
+all its equations.
 """
 
 from functools import partial
@@ -27,9 +28,33 @@ from sklearn_crcrf import (
     SequenceVectorizer,
     TokenFeatures,
     Window,
+    co_occurrence_rate,
 )
 from sklearn_crcrf.datasets import make_addresses, make_label_bias
 from sklearn_crcrf.metrics import segment_f1
+
+# %%
+# The factorisation
+# -----------------
+# A rate is the probability of some events together, over what it would be if they were independent.
+# The theorems of the paper (:ref:`worked out here <sphx_glr_auto_examples_papers_plot_ecrn.py>`)
+# divide the rate of all labels into rates of linked labels. In this tree b is linked to a, c and d,
+# and its distribution is the product of three rates and of the probabilities of all labels.
+rng = np.random.default_rng(0)
+to_a, to_c, to_d = rng.dirichlet(np.ones(2), size=(3, 2))
+p = np.einsum("b,ba,bc,bd->abcd", rng.dirichlet(np.ones(2)), to_a, to_c, to_d)
+rates = [co_occurrence_rate(p, [1, k]) for k in (0, 2, 3)]
+labels = [p.sum(axis=tuple(j for j in range(4) if j != k)) for k in range(4)]
+factors = np.einsum("ab,bc,bd,a,b,c,d->abcd", *rates, *labels)
+print("rates and labels give the distribution:", np.allclose(p, factors))
+
+# %%
+# With rates written as quotients, these are the factors of a junction tree: the cliques a b, b c
+# and b d, over the separator b, which is there twice. All of them are probabilities, so each can be
+# trained by itself.
+cliques = [p.sum(axis=axes) for axes in ((2, 3), (0, 3), (0, 2))]
+factors = np.einsum("ab,bc,bd->abcd", *cliques) / labels[1][:, None, None] ** 2
+print("the junction tree gives it, too:", np.allclose(p, factors))
 
 # %%
 # Two classifications instead of one CRF
