@@ -145,7 +145,7 @@ def _summed(table: np.ndarray, kept: Any) -> np.ndarray:
     return table.sum(axis=tuple(set(range(table.ndim)) - {*kept}), keepdims=True)
 
 
-def co_occurrence_rates(counts: np.ndarray, label_prior: np.ndarray, strength: float) -> np.ndarray:
+def smoothed_rates(counts: np.ndarray, label_prior: np.ndarray, strength: float) -> np.ndarray:
     """Rates p(i, j) / (p(i) p(j)) with Witten-Bell smoothing towards 1, in both directions.
 
     The more different labels follow a label, the more probability is left to unseen successors:
@@ -170,7 +170,7 @@ def co_occurrence_rates(counts: np.ndarray, label_prior: np.ndarray, strength: f
     --------
     >>> import numpy as np
     >>> counts, label_prior = np.array([[8.0, 2.0], [2.0, 8.0]]), np.array([0.5, 0.5])
-    >>> co_occurrence_rates(counts, label_prior, 1.0).round(2)
+    >>> smoothed_rates(counts, label_prior, 1.0).round(2)
     array([[1.55, 0.45],
            [0.45, 1.55]])
     """

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.stats import chi2
 
 from ...counts import BOUNDARY, Table, Template
-from ...counts.co_occurrence import boundary_rates, co_occurrence_rates
+from ...counts.co_occurrence import boundary_rates, smoothed_rates
 from ...counts.counts import aggregate
 from ...counts.rows import Storable, association, pair_counts, place_rows, rows_at
 
@@ -46,7 +46,7 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
         Events are (next symbol, label); BOUNDARY is after the last token.
     label_prior : ndarray of shape (n_labels,)
     strength : float
-        As in :func:`~sklearn_crcrf.counts.co_occurrence.co_occurrence_rates`.
+        As in :func:`~sklearn_crcrf.counts.co_occurrence.smoothed_rates`.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
     at_end = ends.events[:, 0] == BOUNDARY
     last = np.bincount(ends.events[at_end, -1], ends.weights[at_end], n_labels)
     return Transitions(
-        np.log(co_occurrence_rates(counts, label_prior, strength)),
+        np.log(smoothed_rates(counts, label_prior, strength)),
         np.log(boundary_rates(first, label_prior, strength)),
         np.log(boundary_rates(last, label_prior, strength)),
     )

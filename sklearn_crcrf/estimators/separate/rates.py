@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...counts.co_occurrence import co_occurrence_rates
+from ...counts.co_occurrence import smoothed_rates
 from ...counts.prepared import with_tables
 from ...data.ragged import joined_ranges
 from ...structures import Scores, Structure
@@ -263,7 +263,7 @@ def log_rates(
     array([[1.55, 0.45],
            [0.45, 1.55]])
     """
-    return _scaled(co_occurrence_rates(pairs, marginals[0], sigma**-2.0), marginals)
+    return _scaled(smoothed_rates(pairs, marginals[0], sigma**-2.0), marginals)
 
 
 def narrower_log_rates(

@@ -17,7 +17,7 @@ from toy import make_corpus, with_tags
 from sklearn_crcrf import EmpiricalCRF, GraphArray, SequenceArray, explain
 from sklearn_crcrf.base import batches
 from sklearn_crcrf.counts import Template
-from sklearn_crcrf.counts.co_occurrence import boundary_rates, co_occurrence_rates
+from sklearn_crcrf.counts.co_occurrence import boundary_rates, smoothed_rates
 from sklearn_crcrf.counts.links import TYPED_PAIRS
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.model_files import load_model, save_model
@@ -169,7 +169,7 @@ def test_rates_of_parents_roots_and_leaves():
         else:
             pairs[place[above], place[label]] += 1
         leaves[place[label]] += is_leaf
-    rates = np.log(co_occurrence_rates(pairs, prior, strength))
+    rates = np.log(smoothed_rates(pairs, prior, strength))
     assert_allclose(crf.transitions_, crf.exponents_["transition"] * rates, rtol=1e-12)
     exponent = crf.exponents_["boundary"]
     assert_allclose(crf.begin_, exponent * np.log(boundary_rates(roots, prior, strength)))

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_crcrf import EmpiricalCRF, GraphArray, explain
-from sklearn_crcrf.counts.co_occurrence import co_occurrence_rates
+from sklearn_crcrf.counts.co_occurrence import smoothed_rates
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.structures import Unsupported
@@ -46,7 +46,7 @@ def test_rates_have_no_direction():
     for i, j in labels[PLAIN.token_edges]:
         pairs[i, j] += 0.5
         pairs[j, i] += 0.5
-    rates = co_occurrence_rates(pairs, crf.model_.statistics.label_prior, 1.0)
+    rates = smoothed_rates(pairs, crf.model_.statistics.label_prior, 1.0)
     assert_allclose(crf.transitions_, 0.5 * np.log(rates))
     assert_array_equal(crf.begin_, np.zeros(3))
     assert_array_equal(crf.end_, np.zeros(3))
