@@ -60,7 +60,7 @@ def gpd_quickprop(
     References
     ----------
     .. [1] Suzuki, McDermott, Isozaki, "Training Conditional Random Fields with Multivariate
-       Evaluation Measures", ACL 2006, section 5.1.
+       Evaluation Measures", COLING/ACL 2006, section 5.1, doi:10.3115/1220175.1220203.
 
     Examples
     --------
