@@ -1,9 +1,14 @@
 """Tokens without links, each labelled on its own: a logistic regression over rows."""
 
+from typing import Any
+
 import numpy as np
 
 from .base import Structure
 from .scores import AddTo, Pullback, ScoreGradient, Scores
+
+# Sums of exponentials of scores below this are numbers of single precision.
+LARGE = 60.0
 
 
 class Rows(Structure):
@@ -66,31 +71,35 @@ class Rows(Structure):
     ) -> tuple[np.ndarray, ScoreGradient]:
         if not isinstance(out, np.ndarray):
             return super().log_partition_and_gradient(scores, weight, out)
-        log_z = softmax(scores.state, out)
-        out *= weight[:, None].astype(out.dtype)
-        return log_z, ScoreGradient.zeros(scores, out)
+        return softmax(scores.state, out, weight), ScoreGradient.zeros(scores, out)
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         y = scores.state.argmax(axis=1)
         return scores.state[np.arange(len(y)), y].astype(float), y.astype(np.int32)
 
 
-def softmax(state: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Write the probabilities of the labels of each row to ``out``.
+def softmax(state: np.ndarray, out: np.ndarray, weight: np.ndarray | float = 1.0) -> np.ndarray:
+    """Write the probabilities of the labels of each row, times its weight, to ``out``.
 
     Parameters
     ----------
     state, out : ndarray of shape (n_rows, n_labels)
         May be the same array.
+    weight : ndarray of shape (n_rows,) or float
 
     Returns
     -------
     float64 ndarray of shape (n_rows,)
         Logarithms of the sums of exponentials; -inf where all scores are.
     """
-    top = state.max(axis=1, keepdims=True)
-    np.exp(np.subtract(state, np.where(np.isneginf(top), 0, top), out=out), out=out)
-    total = out.sum(axis=1, keepdims=True)
-    out /= np.where(total == 0, 1, total)
+    top: Any = np.zeros(1, dtype=state.dtype)
+    # To look for the largest score of each row takes longer than all exponentials.
+    if state.size and not (state.min() > -LARGE and state.max() < LARGE):
+        top = state.max(axis=1)
+        top[np.isneginf(top)] = 0
+        state = np.subtract(state, top[:, None], out=out)
+    np.exp(state, out=out)
+    total = np.einsum("ij->i", out)
+    out *= (weight / np.where(total == 0, 1, total)).astype(out.dtype)[:, None]
     with np.errstate(divide="ignore"):
-        return (top + np.log(total, dtype=float))[:, 0]
+        return top + np.log(total, dtype=float)

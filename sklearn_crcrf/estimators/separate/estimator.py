@@ -39,7 +39,7 @@ STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # What is trained by maximum entropy, unless another classifier is given.
 MAXENT = CRF(sigma=3.0, features="observed", dtype="float32", tol=1e-3)
 EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2)
-PAIR_EXPONENTS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0)
+PAIR_EXPONENTS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2)
 
 
 @documented

@@ -74,7 +74,7 @@ class TrainingData(NamedTuple):
         weights, n_threads = self.nodes.weights, effective_n_jobs(n_jobs)
         of_links = pairs, self.attributes, self.links, ids, weights, is_symmetric
         tasks = [
-            (fit_pairs, *of_links, before.pairs, max(1, n_threads - 1)),
+            (fit_pairs, *of_links, before.pairs, n_threads),
             (self.nodes.fitted, nodes, ids >= 0, before.nodes),
         ]
         with nested_fits() as stop:

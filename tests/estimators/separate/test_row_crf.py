@@ -122,6 +122,16 @@ def test_the_structure_of_rows_is_that_of_chains_of_one_token():
     assert [len(ends) for ends in structure.links()] == [0, 0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_large_scores_do_not_overflow(dtype):
+    state = np.array([[1e4, 1e4 - 1, -1e4], [-1e4, -1e4, -1e4], [50.0, 0.0, -50.0]], dtype=dtype)
+    log_z, marginals = Rows(3).marginals(Scores.of(state, np.zeros((3, 3))))
+    e = np.exp(-1.0)
+    assert_allclose(log_z, [1e4 + np.log1p(e), -1e4 + np.log(3), 50.0], rtol=1e-6)
+    expected = [[1 / (1 + e), e / (1 + e), 0], [1 / 3] * 3, [1, 0, 0]]
+    assert_allclose(marginals, expected, atol=1e-6)
+
+
 def test_impossible_labels_of_rows():
     scores = Scores.of(np.array([[-np.inf, 0.0], [-np.inf, -np.inf]]), np.zeros((2, 2)))
     log_z, marginals = Rows(2).marginals(scores)
