@@ -19,7 +19,7 @@ from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.counts import count, finish, merge
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.dask.counting import Packed
-from sklearn_crcrf.dask.shards import DaskShards
+from sklearn_crcrf.dask.shards import DaskParts, DaskShards
 from sklearn_crcrf.datasets import read_conll
 from sklearn_crcrf.linear.objective import Objective, Shard, elsewhere, here
 from sklearn_crcrf.linear.parts import Survey, read_part
@@ -83,7 +83,7 @@ def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluat
         Client(cluster) as client,
     ):
         parts = [(pair[0], pair[1], None) for pair in pairs]
-        shards = DaskShards(parts, READER, client, None, **options)
+        shards = DaskShards(DaskParts(parts, READER, client, **options), client, None)
         w = np.zeros(shards.shape.terms().n_weights, dtype=np.float32)
         gradients = shards.gradients(log_loss, 1)
         objective = Objective(elsewhere(gradients.columns, gradients), sigma=1.0)

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 from ..estimators.crf import CRF
 from .estimator import CLIENT, DaskEstimator, with_client
 from .parts import labelled_parts
-from .shards import DaskShards
+from .shards import DaskParts, DaskShards
 
 
 class DaskCRF(DaskEstimator, CRF):
@@ -96,6 +96,6 @@ class DaskCRF(DaskEstimator, CRF):
         parts = labelled_parts(X, y, sample_weight)
         local = self._without_client()
         with self._replaced_by(self._unfitted()) as twin:
-            given = parts, local, self.client_, self.wire_dtype
-            twin._fit_parts(DaskShards(*given, **self._shape_options(known)), known)
+            data = DaskParts(parts, local, self.client_, **self._shape_options(known))
+            twin._fit_parts(DaskShards(data, self.client_, self.wire_dtype), known)
         return self

@@ -1,17 +1,54 @@
 """The shards of data in parts, on the workers of Dask, and the sum of their gradients."""
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..criteria import Criterion
-from ..estimators.crf import CRF
 from ..linear.objective import AddParts, OwnColumns, Shard, elsewhere
 from ..linear.parts import ModelShape, Part, Survey, read_part
 from .computing import FAN_IN, Calls, call, compute, persist, persist_evenly, task, tree
 from .parts import concrete, has_tokens, naming_part
+
+
+class DaskParts:
+    """Training data in parts, which are read on the workers and stay there.
+
+    Parameters
+    ----------
+    parts : list of (X, y, sample_weight)
+        Delayed objects.
+    local : classifier
+        Says how the parts are read.
+    client : distributed.Client or None
+    read : callable
+        Takes the classifier and a part, and returns a Part.
+    **shape
+        The parameters of :meth:`~sklearn_crcrf.linear.parts.Survey.shape`.
+
+    Attributes
+    ----------
+    parts : list of distributed.Future or of Delayed
+        A Part, or the number of sequences, if they have no tokens.
+    shape : ModelShape
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[tuple],
+        local: Any,
+        client: Any,
+        read: Callable[..., Part] = read_part,
+        **shape: Any,
+    ):
+        begun = [task(_read, read, local, number, *part) for number, part in enumerate(parts)]
+        self.parts = persist_evenly(begun, client)
+        survey = compute(tree(_unite, [task(_survey, part) for part in self.parts]), client)
+        if survey is None:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        self.shape: ModelShape = survey.shape(**shape)
 
 
 class DaskShards:
@@ -19,31 +56,19 @@ class DaskShards:
 
     Parameters
     ----------
-    parts : list of (X, y, sample_weight)
-        Delayed objects.
-    local : CRF
-        Says how the parts are read.
+    data : DaskParts
     client : distributed.Client or None
     wire_dtype : dtype or None
         The type in which weights and derivatives travel; by default their own.
-    **shape
-        The parameters of :meth:`~sklearn_crcrf.linear.parts.Survey.shape`.
 
     Attributes
     ----------
     shape : ModelShape
     """
 
-    def __init__(
-        self, parts: Sequence[tuple], local: CRF, client: Any, wire_dtype: Any, **shape: Any
-    ):
+    def __init__(self, data: DaskParts, client: Any, wire_dtype: Any):
+        self._parts, self.shape = data.parts, data.shape
         self._client, self._wire_dtype = client, wire_dtype
-        read = [task(_read, local, number, *part) for number, part in enumerate(parts)]
-        self._parts = persist_evenly(read, client)
-        survey = compute(tree(_unite, [task(_survey, part) for part in self._parts]), client)
-        if survey is None:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
-        self.shape: ModelShape = survey.shape(**shape)
 
     def evaluation(self, criterion: Criterion, n_threads: int) -> AddParts:
         """How an objective evaluates the shards."""
@@ -56,12 +81,26 @@ class DaskShards:
         shape = task(pickle.loads, pickle.dumps(self.shape, protocol=5))
         parts = enumerate(self._parts)
         made = [task(_shard, number, part, shape, criterion) for number, part in parts]
-        shards = persist(made, self._client)
-        columns = compute([task(_columns, shard) for shard in shards], self._client)
-        there = [number for number, own in enumerate(columns) if own is not None]
-        shards, columns = ([of_all[number] for number in there] for of_all in (shards, columns))
         wire = np.dtype(self._wire_dtype or self.shape.dtype)
-        return GradientTree(shards, columns, n_threads, self.shape.dtype, wire, self._client)
+        return gradient_tree(made, n_threads, self.shape.dtype, wire, self._client)
+
+
+def gradient_tree(
+    made: Sequence[Any], n_threads: int, dtype: np.dtype, wire: np.dtype, client: Any
+) -> "GradientTree":
+    """Make shards on the workers, and the tree that adds their gradients.
+
+    Parameters
+    ----------
+    made : list of Delayed
+        Shards, or None where there is none.
+    n_threads, dtype, wire, client : as of :class:`GradientTree`
+    """
+    shards = persist(made, client)
+    columns = compute([task(_columns, shard) for shard in shards], client)
+    there = [number for number, own in enumerate(columns) if own is not None]
+    shards, columns = ([of_all[number] for number in there] for of_all in (shards, columns))
+    return GradientTree(shards, columns, n_threads, dtype, wire, client)
 
 
 class _Level(NamedTuple):
@@ -180,17 +219,19 @@ def _within(own: OwnColumns, union: OwnColumns) -> OwnColumns:
 # What workers do:
 
 
-def _read(local: CRF, number: int, X: Any, y: Any, sample_weight: Any) -> Part | None:
-    """Encode a part; None if it has no tokens."""
+def _read(
+    read: Callable[..., Part], local: Any, number: int, X: Any, y: Any, sample_weight: Any
+) -> Part | int:
+    """Encode a part; return the number of its sequences if they have no tokens."""
     X, y = concrete(X), concrete(y)
     if not has_tokens(X) and not has_tokens(y):
-        return None
+        return len(X)
     with naming_part(number):
-        return read_part(local, X, y, concrete(sample_weight))
+        return read(local, X, y, concrete(sample_weight))
 
 
-def _survey(part: Part | None) -> Survey | None:
-    return None if part is None else Survey.of(part)
+def _survey(part: Part | int) -> Survey | None:
+    return None if isinstance(part, int) else Survey.of(part)
 
 
 def _unite(surveys: list[Survey | None]) -> Survey | None:
@@ -199,8 +240,8 @@ def _unite(surveys: list[Survey | None]) -> Survey | None:
     return Survey.unite(there) if there else None
 
 
-def _shard(number: int, part: Part | None, shape: ModelShape, criterion: Criterion) -> Shard | None:
-    if part is None:
+def _shard(number: int, part: Part | int, shape: ModelShape, criterion: Criterion) -> Shard | None:
+    if isinstance(part, int):
         return None
     with naming_part(number):
         return shape.shard(part, criterion, shape.dtype)

@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.classifier import BaseSequenceClassifier
-from ..linear.parts import ModelShape, Part, Survey
+from ..linear.parts import ModelShape, OwnCorpus, Part, Survey
 from .packages import require_dask
 
-OWN = (Part, Survey, ModelShape, BaseSequenceClassifier)
+OWN = (Part, OwnCorpus, Survey, ModelShape, BaseSequenceClassifier)
 """Classes that Dask would take for small objects, or for a few numbers of a tuple."""
 
 

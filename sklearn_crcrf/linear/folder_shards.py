@@ -92,8 +92,10 @@ class FolderShards:
     ----------
     corpus : CorpusFolder
         With labels.
-    estimator : LinearChainClassifier
+    estimator : classifier
         Says how the parts are read and shown: ``edge_columns``, ``dtype`` and ``verbose``.
+    read : callable, default=read_part
+        Takes the estimator, X and y, and returns a Part.
     **shape
         The parameters of :meth:`~sklearn_crcrf.linear.parts.Survey.shape`.
 
@@ -102,8 +104,14 @@ class FolderShards:
     shape : ModelShape
     """
 
-    def __init__(self, corpus: CorpusFolder, estimator: Any, **shape: Any):
-        self._corpus, self._estimator = corpus, estimator
+    def __init__(
+        self,
+        corpus: CorpusFolder,
+        estimator: Any,
+        read: Callable[..., Part] = read_part,
+        **shape: Any,
+    ):
+        self._corpus, self._estimator, self._read = corpus, estimator, read
         self._spools: dict[str, Spool] = {}
         survey = Survey.unite(Survey.of(part) for part in self._parts("reading"))
         self.shape: ModelShape = survey.shape(**shape)
@@ -125,30 +133,34 @@ class FolderShards:
             "batches" if in_batches else "shards",
             lambda part: self.shape.shard(part, criterion, self.shape.dtype, in_batches),
         )
-        return _Stored(spool, criterion)
+        return StoredShards(spool, criterion)
 
     def corpora(self) -> Spool:
         """Return the corpus of each shard, an OwnCorpus."""
         return self._spool("corpora", lambda part: self.shape.own_corpus(part, self.shape.dtype))
 
+    def spool(self) -> Spool:
+        """Return an empty spool in the folder, which its user closes."""
+        return Spool(self._corpus.folder)
+
     def _spool(self, name: str, make: Callable[[Part], Any]) -> Spool:
         """Return what is made of each part, once."""
         if name not in self._spools:
-            spool = self._spools[name] = Spool(self._corpus.folder)
+            spool = self._spools[name] = self.spool()
             for part in self._parts("preparing"):
                 spool.append(make(part))
         return self._spools[name]
 
     def _parts(self, what: str) -> Iterator[Part]:
-        parts = self._corpus.labelled_parts(what, self._estimator.verbose)
+        parts = self._corpus.labelled_parts(what, getattr(self._estimator, "verbose", 0))
         for number, (X, y) in enumerate(parts):
             try:
-                yield read_part(self._estimator, X, y)
+                yield self._read(self._estimator, X, y)
             except ValueError as error:
                 raise ValueError(f"part {number} of the corpus: {error}") from error
 
 
-class _Stored(Sequence[Shard]):
+class StoredShards(Sequence[Shard]):
     """The shards in a spool, read whenever they are asked for."""
 
     def __init__(self, spool: Spool, criterion: Criterion):

@@ -37,7 +37,7 @@ class Part(NamedTuple):
     classes : ndarray of shape (n_labels,)
         The labels of these sequences.
     corpus : Corpus
-        Longest sequences first; all labels are known.
+        All labels are known.
     frequencies : ndarray of shape (n_attributes,)
         The number of tokens with each attribute, also in sequences without weight.
     fitted : dict
@@ -80,13 +80,27 @@ def read_part(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Part
     reader = estimator._unfitted().set_params(min_freq=1, class_weight=None, constraints=None)
     corpus = reader._read(X, y, sample_weight)
     corpus.require_labels()
+    return part_of(reader, corpus._replace(allowed=None).longest_first(), corpus.X)
+
+
+def part_of(reader: Any, corpus: Corpus, X: Any) -> Part:
+    """Return a part whose attributes and labels an estimator has numbered.
+
+    Parameters
+    ----------
+    reader : estimator
+        It has the encoder, ``classes_``, and what validation sets.
+    corpus : Corpus
+        All labels are known.
+    X : CSR or ndarray of shape (n_tokens, n_attributes)
+        The attributes of all sequences that count for frequencies.
+    """
     names = ("n_features_in_", "feature_names_in_")
     fitted = {name: getattr(reader, name) for name in names if hasattr(reader, name)}
-    if sp.issparse(corpus.X):
-        frequencies = np.bincount(corpus.X.indices, minlength=corpus.X.shape[1])
+    if sp.issparse(X):
+        frequencies = np.bincount(X.indices, minlength=X.shape[1])
     else:
-        frequencies = (corpus.X != 0).sum(axis=0)
-    corpus = corpus._replace(allowed=None).longest_first()
+        frequencies = (X != 0).sum(axis=0)
     return Part(reader._encoder, reader.classes_, corpus, frequencies, fitted)
 
 

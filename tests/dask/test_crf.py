@@ -13,6 +13,7 @@ from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, computing, read_conll,
 from sklearn_crcrf.dask.sizes import register_sizes
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.linear import Weights
+from sklearn_crcrf.linear.parts import read_part
 from sklearn_crcrf.out_of_core import write_corpus
 from sklearn_crcrf.training.monitor import listening
 
@@ -225,7 +226,7 @@ def test_an_interrupt_keeps_the_last_iteration(columns, in_parts, client):
 
 def test_parts_and_shards_say_how_large_they_are(columns):
     register_sizes()
-    part = shards._read(CRF(), 0, *columns, None)
+    part = shards._read(read_part, CRF(), 0, *columns, None)
     survey = shards._survey(part)
     shard = shards._shard(0, part, survey.shape(), log_loss)
     least = 12 * part.corpus.X.nnz

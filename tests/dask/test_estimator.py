@@ -10,13 +10,14 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_crcrf import CRF, HMM, EmpiricalCRF
-from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, DaskHMM
+from sklearn_crcrf import CRF, HMM, EmpiricalCRF, SeparateCRF
+from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, DaskHMM, DaskSeparateCRF
 
 ADDED = [
     (DaskEmpiricalCRF, EmpiricalCRF, ["client"]),
     (DaskHMM, HMM, ["client"]),
     (DaskCRF, CRF, ["wire_dtype", "client"]),
+    (DaskSeparateCRF, SeparateCRF, ["client"]),
 ]
 
 

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -20,6 +21,9 @@ from ...labels.partial import encode_partial_labels
 from ...linear.corpus import without_columns
 from ...linear.edge_data import EdgeEncoder
 from ...linear.encoder import AttributeEncoder
+from ...linear.folder_shards import FolderShards
+from ...out_of_core import CorpusFolder
+from ...out_of_core.corpus_folder import refuse_what_needs_all
 from ...structures import Graph, Scores, Structure, structure_of
 from ...structures.inference import INFERENCE, Inference, as_inference
 from ...structures.inference.base import IterationCount, warn_unless_converged
@@ -28,9 +32,11 @@ from ...utils.linear_algebra import in_one_thread
 from ...utils.soundness import Array, Fact, Requirement, below, indices, labels
 from ..crf import CRF
 from .held_out import HeldOut
+from .in_parts import RowView, SeparateTraining, TokensInParts, check_in_parts, read_tokens
 from .nodes import Nodes, log_probabilities
+from .out_of_core import FolderTokens
 from .pairs import LinkedScores, PairAttributes, PairClassifier, scores_per_token
-from .parts import TrainingData
+from .parts import Parts, TrainingData
 from .rates import LinkRates, TypedLinks
 from .row_crf import RowCRF, as_row_classifier
 
@@ -202,12 +208,13 @@ class SeparateCRF(BaseSequenceClassifier):
     }
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SeparateCRF":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SeparateCRF":
         """Train the classifier, count the rates, and choose the exponent.
 
         Parameters
         ----------
-        {X}
+        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too:
+            its parts are in memory one after another. The classifiers must be a CRF then.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; nodes with None, or with a set of labels, are not trained on.
         {sample_weight}
@@ -223,16 +230,18 @@ class SeparateCRF(BaseSequenceClassifier):
         """
         # The many small products of the classifier are slower in several threads.
         with self._replaced_by(self._unfitted()) as twin, nested_fits(), in_one_thread():
-            twin._fit(X, y, sample_weight)
+            if isinstance(X, CorpusFolder):
+                refuse_what_needs_all(y, sample_weight, {})
+                row_crfs = self._row_crfs()
+                with FolderShards(X, self, read_tokens) as shards:
+                    twin._fit_in_parts(FolderTokens(shards), row_crfs)
+            else:
+                twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)
-        are_counted = isinstance(self.pairs, str) and self.pairs == "counts"
-        if are_counted and self.edge_columns is not None:
-            raise ValueError(
-                'edge_columns are what pairs see, but pairs="counts" see no attributes'
-            )
+        are_counted = self._are_counted()
         encoder = AttributeEncoder(1, None, self.edge_columns or ())
         attributes = encoder.fit_transform(_nodes(sequences.X))
         self._encoder, self.attribute_names_ = encoder, encoder.names
@@ -257,6 +266,64 @@ class SeparateCRF(BaseSequenceClassifier):
         self.n_inference_iter_ = self._count.n_iter
         del self._count
 
+    def _are_counted(self) -> bool:
+        """Return whether rates are counts alone."""
+        are_counted = isinstance(self.pairs, str) and self.pairs == "counts"
+        if are_counted and self.edge_columns is not None:
+            raise ValueError(
+                'edge_columns are what pairs see, but pairs="counts" see no attributes'
+            )
+        return are_counted
+
+    def _row_classifiers(self) -> tuple[Any, Any]:
+        """Return the classifiers of nodes and of pairs, if pairs are classified."""
+        nodes = MAXENT if self.estimator is None else self.estimator
+        pairs = MAXENT if isinstance(self.pairs, str) else self.pairs
+        return as_row_classifier(nodes, "estimator"), as_row_classifier(pairs, "pairs")
+
+    def _row_crfs(self) -> tuple[RowCRF, RowCRF | None]:
+        """Return the classifiers that can be trained on data in parts; None for counted rates."""
+        nodes, pairs = self._row_classifiers()
+        if self._are_counted():
+            if self.estimator is None:
+                raise ValueError(
+                    'estimator=None with pairs="counts" is a LogisticRegression, which needs all '
+                    "of the data in memory: pass a CRF"
+                )
+            pairs = None
+        else:
+            check_in_parts(pairs, "pairs")
+        check_in_parts(nodes, "estimator")
+        return nodes, pairs
+
+    def _fit_in_parts(self, data: TokensInParts, crfs: tuple[RowCRF, RowCRF | None]) -> None:
+        """Train on data in parts."""
+        shape, are_counted = data.shape, crfs[1] is None
+        for name, value in shape.fitted.items():
+            setattr(self, name, value)
+        self._encoder, self.attribute_names_ = shape.encoder, shape.encoder.names
+        self._edge_encoder, self.classes_ = EdgeEncoder(), shape.classes
+        seen = None if self.edge_columns is None else shape.encoder.edge_attributes
+        view = RowView(len(self.classes_), len(self.attribute_names_), seen, not are_counted)
+        training = SeparateTraining(data, view, crfs, self.sigma, effective_n_jobs(self.n_jobs))
+        exponents = EXPONENTS if are_counted else PAIR_EXPONENTS
+        self.exponent_, start = training.best_exponent(
+            exponents if self.exponent == "fit" else (self.exponent,),
+            self.n_folds,
+            self.random_state,
+        )
+        self._set_parts(training.fit(start=start))
+        self.rates_, self.edge_rates_ = training.counted_rates(self.estimator_)
+        self.transitions_ = self.exponent_ * self.rates_
+        self.symmetric_: bool = False
+        self.n_inference_iter_ = 0
+
+    def _set_parts(self, parts: Parts) -> None:
+        self.estimator_, self.pair_estimator_ = parts.nodes, None
+        self.label_pairs_ = np.empty((0, 2), dtype=np.int64)
+        if parts.pairs is not None:
+            self.pair_estimator_, self.label_pairs_ = parts.pairs.estimator, parts.pairs.labels
+
     def _fit_nodes(self, held_out: HeldOut, nodes: Nodes, links: TypedLinks) -> None:
         """Choose all settings in all folds, and train the classifier of nodes alone."""
         estimators: list[Any] = [as_row_classifier(self.estimator, "estimator")]
@@ -264,23 +331,16 @@ class SeparateCRF(BaseSequenceClassifier):
             estimators = [LogisticRegression(C=c, max_iter=1000) for c in STRENGTHS]
         exponents, symmetric = self._choices(links, EXPONENTS)
         estimator, self.exponent_, self.symmetric_ = held_out.best(estimators, exponents, symmetric)
-        self.estimator_ = nodes.fitted(estimator, nodes.ids >= 0)
-        self.pair_estimator_, self.label_pairs_ = None, np.empty((0, 2), dtype=np.int64)
+        self._set_parts(Parts(nodes.fitted(estimator, nodes.ids >= 0), None))
 
     def _fit_parts(self, held_out: HeldOut, data: TrainingData) -> None:
         """Choose the exponent in one fold, and train the classifiers of nodes and of pairs."""
-        nodes = MAXENT if self.estimator is None else self.estimator
-        pairs = MAXENT if isinstance(self.pairs, str) else self.pairs
-        estimators = as_row_classifier(nodes, "estimator"), as_row_classifier(pairs, "pairs")
+        estimators = self._row_classifiers()
         exponents, symmetric = self._choices(data.links, PAIR_EXPONENTS)
         self.exponent_, self.symmetric_, start = data.best_exponent(
             estimators, exponents, symmetric, self.sigma, held_out, self.n_jobs
         )
-        parts = data.fit(estimators, data.nodes.ids, self.symmetric_, self.n_jobs, start)
-        self.estimator_, self.pair_estimator_ = parts.nodes, None
-        self.label_pairs_ = np.empty((0, 2), dtype=np.int64)
-        if parts.pairs is not None:
-            self.pair_estimator_, self.label_pairs_ = parts.pairs.estimator, parts.pairs.labels
+        self._set_parts(data.fit(estimators, data.nodes.ids, self.symmetric_, self.n_jobs, start))
 
     def _choices(
         self, links: TypedLinks, exponents: Sequence[float]
@@ -293,7 +353,7 @@ class SeparateCRF(BaseSequenceClassifier):
 
     def _of_nodes(self, attributes: Any) -> Any:
         """Return the attributes of tokens that the classifier of nodes sees."""
-        if isinstance(self.pairs, str) and self.pairs == "counts":
+        if self._are_counted():
             return attributes
         return without_columns(attributes, self._encoder.only_edges)
 

@@ -72,7 +72,7 @@ class HeldOut:
             order = np.argsort(nodes.ids[known] + rng.random(len(known)))
             self._fold[known[order]] = np.arange(len(known)) % n_folds
         else:
-            fold_of_unit = rng.permutation(structure.n_units) % n_folds
+            fold_of_unit = folds_of_units(structure.n_units, n_folds, rng)
             self._fold = np.repeat(fold_of_unit, np.diff(structure.offsets))
 
     def best(
@@ -178,4 +178,23 @@ def is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
     """Return whether a sum of losses is below another one by more than chance would make it."""
     gain = other - loss
     gain = gain[(other != 0) | (loss != 0)]
-    return bool(gain.sum() > LEAST_GAIN * np.sqrt(len(gain)) * gain.std()) if len(gain) else False
+    return len(gain) > 0 and is_sure(gain.sum(), len(gain), gain.std())
+
+
+def is_sure(gain: float, n_labels: int, deviation: float) -> bool:
+    """Return whether a gain is more than chance would make it.
+
+    Parameters
+    ----------
+    gain : float
+        Sum of the gains of all labels.
+    n_labels : int
+    deviation : float
+        Standard deviation of the gains.
+    """
+    return bool(gain > LEAST_GAIN * np.sqrt(n_labels) * deviation)
+
+
+def folds_of_units(n_units: int, n_folds: int, random_state: Any) -> np.ndarray:
+    """Return the fold in which each unit is held out, of shape (n_units,)."""
+    return check_random_state(random_state).permutation(n_units) % n_folds

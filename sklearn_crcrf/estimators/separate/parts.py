@@ -79,7 +79,7 @@ class TrainingData(NamedTuple):
         ]
         with nested_fits() as stop:
             parallel = Parallel(n_jobs=min(2, n_threads), prefer="threads")
-            fitted = parallel(delayed(_run_nested)(stop, *task) for task in tasks)
+            fitted = parallel(delayed(run_nested)(stop, *task) for task in tasks)
         return Parts(fitted[1], fitted[0])
 
     def best_exponent(
@@ -138,21 +138,42 @@ class TrainingData(NamedTuple):
         is_symmetric: bool,
         sigma: float,
     ) -> np.ndarray:
+        """Return the losses of the labels of a fold, by rates estimated without them."""
+        every = log_probabilities(parts.nodes, self.nodes.attributes, self.nodes.n_labels)
+        settings = is_symmetric, sigma
+        all_rates = [
+            LinkRates.estimated(self.links, fold.trained, every, exponent, *settings)
+            for exponent in exponents
+        ]
+        return self.losses(parts.pairs, every, fold, all_rates, exponents)
+
+    def losses(
+        self,
+        pairs: PairClassifier | None,
+        every: np.ndarray,
+        fold: Fold,
+        all_rates: Sequence[LinkRates],
+        exponents: Sequence[float],
+    ) -> np.ndarray:
         """Return the weighted Brier score of each held-out label with each exponent.
+
+        Parameters
+        ----------
+        pairs : PairClassifier or None
+        every : ndarray of shape (n_tokens, n_labels)
+            Log-probabilities of the labels of all tokens.
+        fold : Fold
+        all_rates : sequence of LinkRates
+            The counted rates that belong to each exponent.
+        exponents : sequence of float
 
         Returns
         -------
         ndarray of shape (n_exponents, n_held_out)
         """
-        (attributes, ids, weights, n), (trained, is_held_out, units, is_partial) = self.nodes, fold
+        (_, ids, weights, n), (trained, is_held_out, units, is_partial) = self.nodes, fold
         links, tokens, numbers = self.links.take(units)
-        every = log_probabilities(parts.nodes, attributes, n)
-        settings = is_symmetric, sigma
-        all_rates = [
-            LinkRates.estimated(self.links, trained, every, exponent, *settings)
-            for exponent in exponents
-        ]
-        model = LinkedScores(parts.pairs, every[tokens], links, self.attributes, tokens, numbers)
+        model = LinkedScores(pairs, every[tokens], links, self.attributes, tokens, numbers)
         losses = []
         for batch in batches_of(links.structure, model.scores_per_token):
             here = tokens[batch.start : batch.stop]
@@ -169,7 +190,7 @@ class TrainingData(NamedTuple):
         return np.concatenate(losses, axis=1)
 
 
-def _run_nested(stop: Stop, function: Callable, *args: Any) -> Any:
+def run_nested(stop: Stop, function: Callable, *args: Any) -> Any:
     """Call a function in a thread that ends when the fit around it is interrupted."""
     with nested_fits(stop):
         return function(*args)

@@ -130,18 +130,22 @@ class RowCRF(FittedState, Sound, ClassifierMixin, BaseEstimator):
         crf = self.crf
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
         self.classes_, ids = np.unique(y, return_inverse=True)
-        dtype = np.float32 if np.dtype(crf.dtype or X.dtype).itemsize == 4 else np.float64
-        X = _with_ones(X, dtype)
-        chosen, weight = _merged(X, ids, weight)
-        corpus = Corpus(X[chosen], ids[chosen].astype(np.int32), Rows(len(chosen)), weight)
-        problem = self._problem(corpus, n_threads)
+        corpus = distinct_corpus(with_ones(X, row_dtype(crf, X.dtype)), ids, weight)
+        pairs = None
+        if crf.features == "observed":
+            pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, len(self.classes_))
+        self._train(row_problem(crf, corpus, pairs, len(self.classes_), n_threads), start)
+
+    def _train(self, problem: Problem, start: "RowCRF | None") -> None:
+        """Minimise the objective, and set the fitted attributes."""
+        crf = self.crf
         solver = choose_solver(crf.solver, crf.c1)
         check_supported(solver, problem)
         x0 = self._start(problem, start)
         stochastic = {
             "rng": check_random_state(crf.random_state),
             "rate": None,
-            "n_seen": weight.sum(),
+            "n_seen": problem.corpus.weight.sum(),
         }
 
         def iterate(callback: Callable) -> OptimizeResult:
@@ -154,27 +158,6 @@ class RowCRF(FittedState, Sound, ClassifierMixin, BaseEstimator):
             fitted.coef_ = coef[:-1] if crf.c1 == 0 else sp.csr_array(coef[:-1])
 
         train(self, iterate, set_weights)
-
-    def _problem(self, corpus: Corpus, n_threads: int) -> Problem:
-        """Return the training problem: no transitions, and a weight for each attribute and label.
-
-        With ``features="observed"`` these are the pairs that occur together.
-        """
-        crf, n_labels, pairs = self.crf, len(self.classes_), None
-        if crf.features == "observed":
-            pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, n_labels)
-        return Problem(
-            corpus=corpus,
-            edge_attributes=np.empty(0, dtype=np.int64),
-            n_labels=n_labels,
-            pairs=pairs,
-            transitions=np.empty((0, 0), dtype=np.int64),
-            boundaries=False,
-            criterion=log_loss,
-            forbidden=None,
-            sigma=crf.sigma,
-            n_threads=n_threads,
-        )
 
     def _start(self, problem: Problem, start: "RowCRF | None") -> np.ndarray:
         """Return the weights of another model for the same attributes, or zeros."""
@@ -272,6 +255,49 @@ def distinct_rows(X: sp.csr_array, ids: np.ndarray) -> np.ndarray:
     return np.where(is_same, like, every) if n_rows else every
 
 
+def row_problem(
+    crf: Any,
+    corpus: Corpus,
+    pairs: sp.csr_array | None,
+    n_labels: int,
+    n_threads: int,
+    parts: Any = None,
+) -> Problem:
+    """Return the training problem of rows: no transitions, and weights of columns and labels.
+
+    Parameters
+    ----------
+    crf : CRF
+        Its ``sigma`` is used.
+    corpus, pairs, n_labels, n_threads, parts : as of :class:`Problem`
+    """
+    return Problem(
+        corpus=corpus,
+        edge_attributes=np.empty(0, dtype=np.int64),
+        n_labels=n_labels,
+        pairs=pairs,
+        transitions=np.empty((0, 0), dtype=np.int64),
+        boundaries=False,
+        criterion=log_loss,
+        forbidden=None,
+        sigma=crf.sigma,
+        n_threads=n_threads,
+        parts=parts,
+    )
+
+
+def row_dtype(crf: Any, given: Any) -> np.dtype:
+    """Return the type of attributes and weights, for attributes of a given type."""
+    is_single = np.dtype(crf.dtype or given).itemsize == 4
+    return np.dtype(np.float32 if is_single else np.float64)
+
+
+def distinct_corpus(X: Any, ids: np.ndarray, weight: np.ndarray) -> Corpus:
+    """Return the rows to train on: equal rows as one, unless it would save little."""
+    chosen, weight = _merged(X, ids, weight)
+    return Corpus(X[chosen], ids[chosen].astype(np.int32), Rows(len(chosen)), weight)
+
+
 def _merged(X: Any, ids: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to train on, and their weights: those of all rows that are equal."""
     like = distinct_rows(X, ids) if sp.issparse(X) else np.arange(len(ids))
@@ -283,7 +309,7 @@ def _merged(X: Any, ids: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np
     return chosen, weight[chosen]
 
 
-def _with_ones(X: Any, dtype: Any) -> Any:
+def with_ones(X: Any, dtype: Any) -> Any:
     """X with a column of ones as the last one."""
     ones = np.ones((X.shape[0], 1), dtype=dtype)
     if sp.issparse(X):
