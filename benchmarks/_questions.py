@@ -11,6 +11,7 @@ QUESTIONS = {
     "criteria": "Which criterion labels chunks best, and at what cost?",
     "criteria_ner": "Which criterion labels names best, and at what cost?",
     "f1_criterion": "Does it pay to train for F1?",
+    "f1_defaults": "Does training for F1 ever lose, by defaults?",
     "graphs": "How well are graphs with cycles labelled?",
     "induction": "Can features be chosen in training?",
     "label_bias": "Which models suffer from label bias?",

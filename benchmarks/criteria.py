@@ -14,7 +14,7 @@ from _tasks import TASKS, Rows, Task, encoded
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_crcrf import CRF
-from sklearn_crcrf.criteria import CRITERIA, MCE, as_criterion
+from sklearn_crcrf.criteria import CRITERIA, MCE, MCEF1, as_criterion
 from sklearn_crcrf.estimators.crf.initial_weights import STARTS
 from sklearn_crcrf.metrics import (
     known_accuracy,
@@ -77,7 +77,7 @@ METHODS = {
     "log_loss, no prior": Method("log_loss", inf, 200),
     "mce": Method("mce", 3.0, 16),
     "mce_logistic": Method(MCE("logistic"), 3.0, 16),
-    "mce_f1": Method("mce_f1", 3.0, 16),
+    "mce_f1": Method(MCEF1(weight=1.0), 3.0, 16),
     "expected_cost": Method("expected_cost", 3.0, 60),
     "token_error": Method("token_error", 1.0, 60),
     "marginal_likelihood": Method("marginal_likelihood", 1.0, 60),

@@ -15,6 +15,7 @@ from exponents import Part
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_crcrf import CRF, SequenceArray, text_features
+from sklearn_crcrf.criteria import MCEF1
 from sklearn_crcrf.labels import to_segments
 from sklearn_crcrf.metrics import segment_f1, sequence_accuracy
 
@@ -99,7 +100,7 @@ def candidates(
     for settings in {s.log_loss_sigma: s for s in every}.values():
         yield starts[settings.log_loss_sigma].predict(test_rows), ("log_loss", settings)
     for settings in {(s.sigma, s.max_iter): s for s in every}.values():
-        crf = CRF("mce_f1", settings.sigma, max_iter=settings.max_iter, **options)
+        crf = CRF(MCEF1(weight=1.0), settings.sigma, max_iter=settings.max_iter, **options)
         crf.set_params(init=weights_of(starts[1.0]))
         yield crf.fit(rows, train[1]).predict(test_rows), ("mce_f1", settings)
 

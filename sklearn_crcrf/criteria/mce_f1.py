@@ -57,15 +57,17 @@ class MCEF1(Criterion):
 
     .. math::
 
-       n (1 - F), \qquad F = \frac{(1 + \gamma^2)\, \mathrm{TP}}{(1 + \gamma^2)\, \mathrm{TP} +
+       \mathrm{weight} \cdot n (1 - F), \qquad
+       F = \frac{(1 + \gamma^2)\, \mathrm{TP}}{(1 + \gamma^2)\, \mathrm{TP} +
        \gamma^2\, \mathrm{FN} + \mathrm{FP}}.
 
-    The factor n makes the loss comparable with the other losses, and with the prior. The paper
-    minimises :math:`(1 - F) / F` instead, which explodes where TP vanishes; and to contain a
-    segment it requires only that the tokens have its labels, not that the segment ends there:
-    ``objective="odds"`` and ``contains="labels"`` do the same. The
-    loss is not convex, has kinks, and jumps where two of the other labellings are equally good, so
-    training starts from the optimum of the log loss.
+    The factor n makes the loss comparable with the other losses. The weight makes it count beside
+    the prior: no segment costs more than that, while the log loss has no bound. The paper minimises
+    :math:`(1 - F) / F` instead, which explodes where TP vanishes; and to contain a segment it
+    requires only that the tokens have its labels, not that the segment ends there: that is
+    ``MCEF1(contains="labels", objective="odds", weight=1.0)``. The loss is not convex, has kinks,
+    and jumps where two of the other labellings are equally good, so training starts from the
+    optimum of the log loss.
 
     Parameters
     ----------
@@ -82,6 +84,9 @@ class MCEF1(Criterion):
         continue it, or if it has its labels, whatever the neighbouring ones are ([1]_, eq. 15).
     objective : {"complement", "odds"}, default="complement"
         n (1 - F), or (1 - F) / F ([1]_, eq. 16), which has no factor n.
+    weight : float, default=9.0
+        What the objective is multiplied by, positive. To multiply it by 9 is to multiply ``sigma``
+        by 3.
 
     References
     ----------
@@ -99,7 +104,7 @@ class MCEF1(Criterion):
     >>> counts  # missed, false, and all gold segments
     array([[0.26894142, 0.26894142, 1.        ]])
     >>> criterion.combine(counts.sum(axis=0))[0]
-    0.26894142...
+    2.42047...
     """
 
     requires = ("best_excluding", "span_margin")
@@ -114,6 +119,7 @@ class MCEF1(Criterion):
         offset: float = 0.0,
         contains: str = "segment",
         objective: str = "complement",
+        weight: float = 9.0,
     ):
         self.scheme = scheme
         self.gamma = gamma
@@ -121,6 +127,7 @@ class MCEF1(Criterion):
         self.offset = offset
         self.contains = contains
         self.objective = objective
+        self.weight = weight
 
     def for_labels(self, classes: Any) -> "MCEF1":
         """Return the criterion for given labels.
@@ -138,7 +145,7 @@ class MCEF1(Criterion):
         ValueError
             If a label does not fit the scheme, or a parameter is out of range.
         """
-        check_positive(gamma=self.gamma, slope=self.slope)
+        check_positive(gamma=self.gamma, slope=self.slope, weight=self.weight)
         check_option("contains", self.contains, ("segment", "labels"))
         check_option("objective", self.objective, OBJECTIVES)
         bound, every = copy(self), np.arange(len(classes))
@@ -212,7 +219,8 @@ class MCEF1(Criterion):
         derivatives : ndarray of shape (3,)
         """
         missed, false, n = totals
-        return OBJECTIVES[self.objective](missed, false, n, self.gamma**2)
+        loss, derivatives = OBJECTIVES[self.objective](missed, false, n, self.gamma**2)
+        return self.weight * loss, self.weight * derivatives
 
     def _gold_and_false(
         self, offsets: np.ndarray, y: np.ndarray, other: np.ndarray

@@ -1,6 +1,7 @@
 """The tables that compare our methods, on made data."""
 
 import argparse
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -362,6 +363,40 @@ def test_criteria_of_errors_are_beside_their_figures(load):
         found = list(papers.by_criterion(table, 0, task, train, test, start))
         assert [row[0].split(":")[0] for row in found] == list(table)
         assert [float(row[1]) for row in found] == [figures.f1 for figures, _ in table.values()]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_defaults_of_f1_are_compared_with_the_log_loss(load, monkeypatch):
+    f1_defaults = load("f1_defaults")
+    X, y = make_addresses(40, random_state=0)
+    parts = SimpleNamespace(load=lambda args: ((X[:20], y[:20]), (X[20:], y[20:])))
+    names = ["Dutch names", "chunks"]
+    monkeypatch.setattr(f1_defaults, "CORPORA", dict.fromkeys(names, parts))
+    args = SimpleNamespace(corpora=names, sizes=[10, 800])
+    found = list(f1_defaults.rows(args))
+    assert [row[:3] for row in found[:2]] == [
+        ["Dutch names", "text_features", size] for size in ("10", "20")
+    ]
+    assert len(found) == 8
+
+
+def test_the_weight_of_f1_is_chosen_on_other_corpora(load, monkeypatch):
+    f1_defaults = load("f1_defaults")
+    y = [["B-X", "O"], ["O", "B-X"]]
+    half, none = [["B-X", "O"], ["O", "O"]], [["O", "O"], ["O", "O"]]
+    # By the log loss, and by the weights 1, 4 and 9.
+    found = {"Dutch names": [none, none, y, half], "chunks": [none, half, none, y]}
+    corpora = {
+        name: SimpleNamespace(load=lambda args, name=name: ((name, y), (y, y))) for name in found
+    }
+    monkeypatch.setattr(f1_defaults, "CORPORA", corpora)
+    monkeypatch.setattr(
+        f1_defaults, "predictions", lambda attributes, train, *others: found[train[0]]
+    )
+    rows = f1_defaults.gains(SimpleNamespace(corpora=list(found)))
+    assert rows[0] == ["Dutch names", "text_features", "+0.00", "+100.00", "+66.67", "9"]
+    assert rows[2] == ["chunks", "text_features", "+66.67", "+0.00", "+100.00", "4"]
+    assert len(rows) == 4
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

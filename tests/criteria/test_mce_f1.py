@@ -119,12 +119,12 @@ def test_gradients_are_quotients_of_differences(chain, criterion, random):
 @pytest.mark.parametrize("objective", ["complement", "odds"])
 @pytest.mark.parametrize("gamma", [0.3, 1.0, 2.0])
 def test_the_loss_is_that_of_the_f_of_the_counts(gamma, objective):
-    criterion = MCEF1(gamma=gamma, objective=objective)
+    criterion = MCEF1(gamma=gamma, objective=objective, weight=2.0)
     missed, false, n = 3.0, 5.0, 10.0
     precision, recall = 7 / 12, 7 / 10
     f = (1 + gamma**2) * precision * recall / (gamma**2 * precision + recall)
     loss, derivatives = criterion.combine(np.array([missed, false, n]))
-    assert loss == pytest.approx(n * (1 - f) if objective == "complement" else (1 - f) / f)
+    assert loss == pytest.approx(2 * (n * (1 - f) if objective == "complement" else (1 - f) / f))
     for k, derivative in enumerate(derivatives):
         step = 1e-6 * (np.arange(3) == k)
         ahead, behind = (
@@ -135,7 +135,7 @@ def test_the_loss_is_that_of_the_f_of_the_counts(gamma, objective):
 
 @pytest.mark.parametrize("counts", [(0, 0, 0), (0, 2, 0), (4, 0, 4), (4, 3, 4)])
 def test_the_loss_of_extreme_counts(counts):
-    loss, derivatives = MCEF1().combine(np.array(counts, dtype=float))
+    loss, derivatives = MCEF1(weight=1.0).combine(np.array(counts, dtype=float))
     assert loss == pytest.approx(counts[2])
     assert np.isfinite(derivatives).all()
 
@@ -174,7 +174,7 @@ def _corpus(n_sequences=60):
 
 def test_a_steep_sigmoid_gives_the_f_score_of_sequences_with_errors():
     chain, scores, y, classes = _corpus()
-    criterion = MCEF1(slope=1e6).for_labels(classes)
+    criterion = MCEF1(slope=1e6, weight=1.0).for_labels(classes)
     counts, _ = criterion(chain, scores, y)
     missed, _, n = counts.sum(axis=0)
     path = chain.maximum(scores)[1]
@@ -250,6 +250,7 @@ def test_traits_and_parameters():
         "offset": 0.0,
         "contains": "segment",
         "objective": "complement",
+        "weight": 9.0,
     }
     for parameter in ("contains", "objective"):
         with pytest.raises(ValueError, match=f"{parameter} must be one of"):

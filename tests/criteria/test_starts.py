@@ -20,7 +20,7 @@ EVERY = {
     "logistic": MCE("logistic"),
     "ratio": MCE(measure="ratio"),
     "difference": MCE(measure="difference", psi=2.0),
-    "literal F": MCEF1(contains="labels", objective="odds"),
+    "literal F": MCEF1(contains="labels", objective="odds", weight=1.0),
 }
 KINKED = [name for name, criterion in EVERY.items() if not criterion.smooth]
 # A fall of less than this is within rounding.
