@@ -7,8 +7,9 @@ import dask
 import numpy as np
 import pytest
 
-from sklearn_crcrf import EmpiricalCRF
-from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, computing, read_conll
+from sklearn_crcrf import CRF, EmpiricalCRF
+from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, DaskSeparateCRF, computing, read_conll
+from sklearn_crcrf.dask.shards import GradientTree
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.training.monitor import listening
 
@@ -65,3 +66,23 @@ def test_between_two_iterations(corpus, processes, tmp_path):
     assert model.loss_curve_ == expected.loss_curve_
     assert np.array_equal(model.coef_.data, expected.coef_.data)
     assert model.predict(files[0]).compute() == expected.predict(files[0]).compute()
+
+
+def test_while_nodes_and_pairs_are_trained(corpus, in_parts, processes, monkeypatch):
+    X, y = corpus
+    rough = CRF(features="observed", tol=0.1)
+    expected = DaskSeparateCRF(rough, pairs=rough).fit(in_parts(X), in_parts(y))
+    pids, calls, evaluate = processes.run(os.getpid), [], GradientTree.__call__
+
+    def killing_one(self, own_weights):
+        calls.append(self)
+        if len(calls) == 5:
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+        return evaluate(self, own_weights)
+
+    monkeypatch.setattr(GradientTree, "__call__", killing_one)
+    model = DaskSeparateCRF(rough, pairs=rough, client=processes).fit(in_parts(X), in_parts(y))
+    assert len(calls) > 5
+    assert model.estimator_.loss_curve_ == expected.estimator_.loss_curve_
+    pairs = zip(model.predict_proba(X), expected.predict_proba(X), strict=True)
+    assert all(np.array_equal(a, b) for a, b in pairs)
