@@ -68,9 +68,10 @@ class SeparateCRF(BaseSequenceClassifier):
     .. math::
 
        \mathrm{CR}(i; j \mid x, x') = (1 - \epsilon)\, \frac{v(i, j \mid x, x')}{u(i \mid x)\,
-       u(j \mid x')} + \epsilon\, r(i; j), \quad \epsilon = 0.2.
+       u(j \mid x')} + \epsilon\, r(i; j).
 
-    v knows only the pairs of labels that occur; all others have the counted rate. Where rates say
+    The share :math:`\epsilon` is 0.2, or more if v learns from few links for each pair of labels. v
+    knows only the pairs of labels that occur; all others have the counted rate. Where rates say
     nothing, or nodes say it already, the exponent is near 0. It serves any structure: sequences,
     forests, and graphs with cycles, as :class:`GraphArray`. Each type of edges has counted rates of
     its own, smoothed towards the common rates.
@@ -129,6 +130,8 @@ class SeparateCRF(BaseSequenceClassifier):
     label_pairs_ : ndarray of shape (n_pairs, 2)
         The pairs of labels that occur at links, as positions in ``classes_``; without rows if rates
         are counted.
+    share_ : float
+        The share of the counted rates in those of pairs; 1 if rates are counted.
     exponent_ : float
     symmetric_ : bool
         Whether rates are the same in both directions.
@@ -320,9 +323,10 @@ class SeparateCRF(BaseSequenceClassifier):
 
     def _set_parts(self, parts: Parts) -> None:
         self.estimator_, self.pair_estimator_ = parts.nodes, None
-        self.label_pairs_ = np.empty((0, 2), dtype=np.int64)
+        self.label_pairs_, self.share_ = np.empty((0, 2), dtype=np.int64), 1.0
         if parts.pairs is not None:
             self.pair_estimator_, self.label_pairs_ = parts.pairs.estimator, parts.pairs.labels
+            self.share_ = parts.pairs.share
 
     def _fit_nodes(self, held_out: HeldOut, nodes: Nodes, links: TypedLinks) -> None:
         """Choose all settings in all folds, and train the classifier of nodes alone."""
@@ -394,7 +398,8 @@ class SeparateCRF(BaseSequenceClassifier):
         n_labels, pairs = len(self.classes_), None
         state = log_probabilities(self.estimator_, self._of_nodes(attributes), n_labels)
         if self.pair_estimator_ is not None:
-            pairs = PairClassifier(self.pair_estimator_, self.label_pairs_, self.symmetric_)
+            of_labels = self.label_pairs_, self.symmetric_, self.share_
+            pairs = PairClassifier(self.pair_estimator_, *of_labels)
         of_pairs = self._of_pairs(X, attributes, links.structure)
         return LinkedScores(pairs, state, links, of_pairs)
 
@@ -427,6 +432,8 @@ class SeparateCRF(BaseSequenceClassifier):
         yield from below("_edge_encoder", self._edge_encoder.requirements())
         yield from below("estimator_", _classifier_requirements(self.estimator_, n, n_attributes))
         yield Fact("decoding", self.decoding in ("auto", "viterbi", "marginal"), "is not known")
+        is_share = isinstance(self.share_, float) and 0 < self.share_ <= 1
+        yield Fact("share_", is_share, "must be above 0, and at most 1")
         pairs, of_pairs = self.label_pairs_, self.pair_estimator_
         yield indices("label_pairs_", pairs, (len(pairs), 2), n)
         order = pairs[:, 0] * n + pairs[:, 1]

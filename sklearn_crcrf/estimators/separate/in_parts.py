@@ -23,7 +23,7 @@ from ...training import nested_fits
 from ..crf.solving import SOLVERS, choose_solver
 from .held_out import Fold, folds_of_units, is_sure
 from .nodes import Nodes, log_probabilities
-from .pairs import PairAttributes, PairClassifier
+from .pairs import PairAttributes, PairClassifier, share_of_counts
 from .parts import Parts, TrainingData, run_nested
 from .rates import FEW_PAIRS, N_ROUNDS, LinkRates, TypedLinks, labels_left
 from .row_crf import RowCRF, distinct_corpus, row_dtype, row_problem, with_ones
@@ -190,18 +190,21 @@ class RowSurvey(NamedTuple):
         any, if all pairs have a weight in the model.
     least, most : float
         Of the weights of rows.
+    n_rows : int
+        The number of rows of positive weight.
     """
 
     labels: np.ndarray
     observed: np.ndarray
     least: float
     most: float
+    n_rows: int
 
     @classmethod
     def unite(cls, surveys: Sequence["RowSurvey"]) -> "RowSurvey":
-        labels, observed, least, most = zip(*surveys, strict=True)
+        labels, observed, least, most, n_rows = zip(*surveys, strict=True)
         united, pairs = (np.unique(np.concatenate(each)) for each in (labels, observed))
-        return cls(united, pairs, min(least), max(most))
+        return cls(united, pairs, min(least), max(most), sum(n_rows))
 
 
 class RowShape(NamedTuple):
@@ -372,7 +375,8 @@ class SeparateTraining:
             before.classes_ = start.labels @ [n, 1]
         model = self._fit_rows(pair_rows, fold, shape, before, max(1, self._n_threads - 1))
         model.classes_ = np.arange(len(shape.labels))
-        return PairClassifier(model, np.stack(np.divmod(shape.labels, n), axis=1), False)
+        labels = np.stack(np.divmod(shape.labels, n), axis=1)
+        return PairClassifier(model, labels, False, share_of_counts(survey.n_rows, len(labels)))
 
     def _survey(self, make: Callable, fold: int, crf: RowCRF) -> RowSurvey:
         common = self._view, fold, make, crf.crf.features == "observed"
@@ -441,7 +445,8 @@ def _survey(own: OwnCorpus, folds: np.ndarray, common: tuple) -> RowSurvey:
         column = np.repeat(rows.columns, np.diff(pairs.indptr))
         observed = np.sort(column * LABELS + labels[pairs.indices])
     least, most = rows.weight.min(initial=np.inf), rows.weight.max(initial=-np.inf)
-    return RowSurvey(labels, observed, float(least), float(most))
+    n_rows = int(np.count_nonzero(rows.weight))
+    return RowSurvey(labels, observed, float(least), float(most), n_rows)
 
 
 def _shard(own: OwnCorpus, folds: np.ndarray, common: tuple) -> Shard | None:

@@ -14,8 +14,9 @@ from .nodes import fit_classifier, log_probabilities
 from .rates import LinkRates, TypedLinks
 from .row_crf import RowCRF
 
-# The share of the counted rate in the rate of a pair. Accuracy is flat between 0.1 and 0.3.
-SHARE = 0.2
+# The least share of the counted rate in the rate of a pair; accuracy is flat between 0.1 and 0.3.
+# The counted rates are worth this number of links for each pair of labels.
+LEAST_SHARE, LINKS_PER_PAIR = 0.2, 20.0
 
 
 class PairAttributes(NamedTuple):
@@ -56,11 +57,14 @@ class PairClassifier(NamedTuple):
         The pairs of label ids that occur.
     is_symmetric : bool
         Whether the order of the two tokens means nothing.
+    share : float
+        The share of the counted rates, in (0, 1), as :func:`share_of_counts` returns it.
     """
 
     estimator: Any
     labels: np.ndarray
     is_symmetric: bool
+    share: float
 
     def log_probabilities(
         self, attributes: PairAttributes, link: np.ndarray, first: np.ndarray, second: np.ndarray
@@ -100,7 +104,7 @@ class PairClassifier(NamedTuple):
         The rate of labels i and j at a link is a mixture of the classifiers' rate and the counted
         rate r(i, j), which alone is left for labels that do not occur together:
 
-            CR(i, j | x, x') = (1 - SHARE) v(i, j | x, x') / (u(i | x) u(j | x')) + SHARE r(i, j).
+            CR(i, j | x, x') = (1 - share) v(i, j | x, x') / (u(i | x) u(j | x')) + share r(i, j).
 
         Parameters
         ----------
@@ -115,9 +119,9 @@ class PairClassifier(NamedTuple):
         """
         (first, second), (i, j) = structure.links(), self.labels.T
         n_links, n = len(first), state.shape[1]
-        tables = np.log(SHARE) + np.array([rates.common, *rates.typed])
+        tables = np.log(self.share) + np.array([rates.common, *rates.typed])
         common = tables.min(axis=0)
-        log_rate = log_v - state[first][:, i] - state[second][:, j] + np.log1p(-SHARE)
+        log_rate = log_v - state[first][:, i] - state[second][:, j] + np.log1p(-self.share)
         if len(tables) == 1:
             # Labels that do not occur together have the common transition score.
             values = np.logaddexp(log_rate, common[i, j])
@@ -250,7 +254,23 @@ def fit_pairs(
         before.classes_ = np.searchsorted(pairs, start.labels @ [n, 1])[before.classes_]
     X = attributes.of(link, *ends)
     fitted = fit_classifier(estimator, X, y, weight, before, n_threads)
-    return PairClassifier(fitted, np.stack(np.divmod(pairs, n), axis=1), is_symmetric)
+    labels, share = np.stack(np.divmod(pairs, n), axis=1), share_of_counts(len(y), len(pairs))
+    return PairClassifier(fitted, labels, is_symmetric, share)
+
+
+def share_of_counts(n_rows: int, n_pairs: int) -> float:
+    """Return the share of the counted rates beside a classifier of n_pairs, trained on n_rows.
+
+    The fewer rows there are for each pair of labels, the less the classifier is worth: with many
+    labels and few sentences, what it rules out is often right.
+
+    Examples
+    --------
+    >>> share_of_counts(187125, 37), round(share_of_counts(21000, 1684), 2)
+    (0.2, 0.62)
+    """
+    worth = LINKS_PER_PAIR * n_pairs
+    return max(LEAST_SHARE, worth / (n_rows + worth))
 
 
 def scores_per_token(n_labels: int, n_pairs: int, n_tables: int) -> int:

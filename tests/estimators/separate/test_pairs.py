@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import CRF, GraphArray, SeparateCRF
-from sklearn_crcrf.estimators.separate.pairs import SHARE
+from sklearn_crcrf.estimators.separate.pairs import share_of_counts
 from sklearn_crcrf.model_files import load_model, save_model
 
 LABELS = np.array(["A", "B", "C"])
@@ -63,7 +63,8 @@ def probabilities(crf, rows, edges, of_edge=lambda k: []):
         counted = np.exp(crf.rates_)
         if len(crf.edge_rates_):
             counted = np.exp(crf.edge_rates_[int(np.argmax(of_edge(k)))])
-        found[a, b] = (1 - SHARE) * v / np.outer(u[a], u[b]) + SHARE * counted
+        share = crf.share_
+        found[a, b] = (1 - share) * v / np.outer(u[a], u[b]) + share * counted
     total = np.zeros((len(rows), n))
     for labels in product(range(n), repeat=len(rows)):
         p = np.prod(u[np.arange(len(rows)), labels])
@@ -141,6 +142,16 @@ def test_pairs_see_both_tokens():
     counts, maxent = (SeparateCRF(pairs=it).fit(X, y) for it in ("counts", "maxent"))
     assert maxent.score(test, gold) > counts.score(test, gold) + 0.05
     assert maxent.exponent_ > 0.3
+
+
+def test_counted_rates_have_the_greater_share_the_fewer_links_there_are():
+    X, y = sequences()
+    n_links = sum(len(path) - 1 for path in y)
+    crf = SeparateCRF(pairs="maxent", exponent=1.0).fit(X, y)
+    assert crf.share_ == share_of_counts(n_links, len(crf.label_pairs_))
+    assert SeparateCRF(exponent=1.0).fit(X, y).share_ == 1.0
+    shares = [share_of_counts(n, 100) for n in (0, 100, 2000, 8000, 10**6)]
+    assert_allclose(shares, [1.0, 20 / 21, 0.5, 0.2, 0.2])
 
 
 def test_edge_columns_are_what_pairs_see():
