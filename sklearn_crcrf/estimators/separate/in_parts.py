@@ -283,6 +283,7 @@ class SeparateTraining:
     sigma : float
         Width of the priors of the counted rates.
     n_threads : int
+        If both parts are always trained at the same time, of each of them, else of both.
     """
 
     def __init__(
@@ -295,6 +296,8 @@ class SeparateTraining:
     ):
         self._data, self._view, self._crfs, self._sigma = data, view, crfs, sigma
         self._n_threads = n_threads
+        shared = n_threads if data.at_once else max(1, n_threads - 1)
+        self._threads = {node_rows: n_threads if data.at_once else 1, pair_rows: shared}
         self._folds = [np.zeros(n, dtype=np.int64) for n in data.n_units]
 
     def best_exponent(
@@ -359,7 +362,7 @@ class SeparateTraining:
         survey = self._survey(node_rows, fold, self._crfs[0])
         is_equal = survey.least == survey.most
         shape = RowShape.of(survey, self._crfs[0], n_columns, self._data.shape.dtype, is_equal)
-        return self._fit_rows(node_rows, fold, shape, start, 1)
+        return self._fit_rows(node_rows, fold, shape, start)
 
     def _fit_pairs(
         self, crf: RowCRF, fold: int, start: PairClassifier | None
@@ -373,7 +376,7 @@ class SeparateTraining:
         if start is not None:
             before = copy(start.estimator)
             before.classes_ = start.labels @ [n, 1]
-        model = self._fit_rows(pair_rows, fold, shape, before, max(1, self._n_threads - 1))
+        model = self._fit_rows(pair_rows, fold, shape, before)
         model.classes_ = np.arange(len(shape.labels))
         labels = np.stack(np.divmod(shape.labels, n), axis=1)
         return PairClassifier(model, labels, False, share_of_counts(survey.n_rows, len(labels)))
@@ -382,12 +385,10 @@ class SeparateTraining:
         common = self._view, fold, make, crf.crf.features == "observed"
         return self._collect(_survey, RowSurvey.unite, common)
 
-    def _fit_rows(
-        self, make: Callable, fold: int, shape: RowShape, start: RowCRF | None, n_threads: int
-    ) -> RowCRF:
+    def _fit_rows(self, make: Callable, fold: int, shape: RowShape, start: RowCRF | None) -> RowCRF:
         common = self._view, fold, make, shape
         with self._data.shards(_shard, self._folds, common, shape.dtype) as parts:
-            return shape.fitted(parts, start, n_threads)
+            return shape.fitted(parts, start, self._threads[make])
 
     def _rates(self, fold: int, nodes: RowCRF, exponents: Sequence[float]) -> list[LinkRates]:
         """Return the counted rates for each exponent, as :meth:`LinkRates.estimated` in memory."""
