@@ -18,6 +18,7 @@ from sklearn_crcrf.metrics import segment_f1, token_accuracy
 # Sentences of each part, and the least number of tokens of an attribute.
 N_SENTENCES, MIN_TOKENS = 800, 100
 N_SWITCHES = 300
+SWITCH_COLUMNS = ["model", "right changes, per cent", "CPU s"]
 ATTRIBUTES = {"chunking": "chunks", "ner": "names"}
 
 
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args.sentences, args.tune = args.sentences or N_SENTENCES, False
     if "switches" in args.tables:
         title = "Labels that stay or change with the sign of a number"
-        args.report.table(title, ["model", "right changes, per cent", "CPU s"], switch_rows())
+        args.report.table(title, SWITCH_COLUMNS, switch_rows())
     for name in ATTRIBUTES:
         if name in args.tables:
             title = f"{TASKS[name].title}, {args.sentences} sentences"

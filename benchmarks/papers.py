@@ -14,6 +14,7 @@ from _common import begin, cpu_seconds, load_splits  # before numpy
 # isort: split
 import _separate
 import accuracy
+import boosting
 import criteria
 import label_bias
 import numpy as np
@@ -171,7 +172,7 @@ def bias(args: argparse.Namespace) -> None:
     args.report.table(
         "[EP] table 1, [ECRN] table II: label bias",
         label_bias.COLUMNS,
-        label_bias.rows(named, 10, min(args.sentences or 2000, 2000)),
+        label_bias.rows(named, label_bias.made(10, min(args.sentences or 2000, 2000))),
     )
 
 
@@ -395,11 +396,13 @@ def separate(args: argparse.Namespace) -> None:
 
 
 def survey(args: argparse.Namespace) -> None:
-    """Where the methods of [SURVEY] are measured."""
+    """Trees of pairs of labels, and where the other methods of [SURVEY] are measured."""
+    title = "[SURVEY] eq. 53: labels that stay or change with the sign of a number"
+    args.report.table(title, boosting.SWITCH_COLUMNS, boosting.switch_rows())
     args.report.remark(
         "[SURVEY] has no experiments of its own. Its methods are measured on the pages of criteria "
-        "(likelihood, margins, pseudo-likelihood, pieces), segments, output codes, induction, and "
-        "graphs."
+        "(likelihood, margins, pseudo-likelihood, pieces), solvers of the max-margin problem, "
+        "boosting, segments, output codes, induction, and graphs."
     )
 
 

@@ -84,7 +84,7 @@ PROGRAMS = {
         N_CRF,
         ["--rows", "ner", "baseline", "memory", "--runs", "1"],
     ),
-    "papers": (13, ["--tables", "brown", "survey", "--splits", "1000-4000"]),
+    "papers": (23, ["--tables", "brown", "label_bias", "survey", "--splits", "1000-4000"]),
     "induction": (5, ["--tables", "chunking"]),
     "criteria": (4, ["--tasks", "chunking", "--criteria", "log_loss", "mce_f1", "--costs"]),
     "trees": (14, ["--tables", "constraint", "kernels", "--runs", "1"]),
