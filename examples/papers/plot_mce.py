@@ -149,8 +149,8 @@ for (name, start), (crf, *paper) in models.items():
 # %%
 # From zero weights the F-score ends in a local minimum here, without a word outside of segments. A
 # false segment is compared with the best labelling that does not have it, which at first has
-# another false segment in its place, so that nothing raises "O". It suffices to start from weights
-# that prefer "O".
+# another false segment in its place, so that nothing raises "O". Training that starts from weights
+# that prefer "O" finds such words.
 classes = models["MAP", ""][0].classes_
 towards_o = np.tile((classes == "O").astype(float), (len(classes), 1))
 none = np.zeros(len(classes))
