@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..data.ragged import SequenceArray
 from ..out_of_core import CorpusFolder
 from ..out_of_core.corpus_folder import refuse_what_needs_all
 from .computing import task
@@ -115,6 +116,8 @@ def concrete(part: Any) -> Any:
 
 def has_tokens(part: Any) -> bool:
     """Say whether a part has a token."""
+    if isinstance(part, SequenceArray):
+        return bool(part.lengths.any())
     return any(map(len, part)) if isinstance(part, (list, tuple)) else len(part) > 0
 
 

@@ -1,5 +1,7 @@
 """SeparateCRF on workers: the model of one machine, and the same bits whatever the workers."""
 
+from itertools import pairwise
+
 import dask
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_crcrf import CRF, GraphArray, SeparateCRF
+from sklearn_crcrf import CRF, GraphArray, SeparateCRF, SequenceArray
 from sklearn_crcrf.dask import DaskSeparateCRF, read_conll
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.out_of_core import write_corpus
@@ -89,6 +91,24 @@ def test_rows_of_numbers_and_one_label(in_parts):
     y = [["A"] * 4] * 40
     model = DaskSeparateCRF(pairs="maxent").fit(in_parts(X), in_parts(y))
     assert model.pair_estimator_ is None and model.predict(X[:1]).tolist() == [["A"] * 4]
+
+
+def test_parts_without_tokens_or_weight(in_parts):
+    X, y = [["a", "b"], ["b"], [], ["b", "a"]] * 3, [["A", "B"], ["B"], [], ["B", "A"]] * 3
+    weights, cuts = [0.0] * 2 + [1.0] * 10, [0, 2, 3, 12]
+    pieces = [
+        dask.delayed(SequenceArray.from_sequences(X[a:b]), pure=False) for a, b in pairwise(cuts)
+    ]
+    pieces[1] = dask.delayed(SequenceArray(np.empty(0, dtype=object), np.zeros(2, dtype=np.int64)))
+    others = (in_parts(data, cuts, bag=False) for data in (y, weights))
+    model = DaskSeparateCRF(EXACT, pairs=EXACT).fit(pieces, *others)
+    one = SeparateCRF(EXACT, pairs=EXACT).fit(X, y, weights)
+    assert_allclose(probabilities(model, X), probabilities(one, X), rtol=0, atol=1e-6)
+    with pytest.raises(ValueError, match="sample_weight is zero for all"):
+        nothing = in_parts([0.0] * 12, cuts, bag=False)
+        DaskSeparateCRF(pairs="maxent").fit(
+            *(in_parts(d, cuts, bag=False) for d in (X, y)), nothing
+        )
 
 
 def test_forests(in_parts):

@@ -86,7 +86,7 @@ def read_tokens(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Pa
         cycles, or the tokens of a sequence have different weights.
     """
     reader = estimator._unfitted()
-    sequences, weights = reader._check_training(X, y, sample_weight, reset=True)
+    sequences, weights = reader._check_labelled(X, y, sample_weight, reset=True)
     if getattr(sequences.X, "edge_data", None) is not None:
         raise ValueError("X: in data in parts, edges cannot have types or attributes")
     structure = structure_of(sequences.X)
@@ -360,6 +360,8 @@ class SeparateTraining:
     def _fit_nodes(self, fold: int, start: RowCRF | None) -> RowCRF:
         n_columns = self._view.n_attributes + 1
         survey = self._survey(node_rows, fold, self._crfs[0])
+        if survey.most == 0:
+            raise ValueError("sample_weight is zero for all tokens to train on")
         is_equal = survey.least == survey.most
         shape = RowShape.of(survey, self._crfs[0], n_columns, self._data.shape.dtype, is_equal)
         return self._fit_rows(node_rows, fold, shape, start)
