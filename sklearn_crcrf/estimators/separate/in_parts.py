@@ -202,6 +202,7 @@ class RowSurvey(NamedTuple):
 
     @classmethod
     def unite(cls, surveys: Sequence["RowSurvey"]) -> "RowSurvey":
+        """Return the survey of all rows."""
         labels, observed, least, most, n_rows = zip(*surveys, strict=True)
         united, pairs = (np.unique(np.concatenate(each)) for each in (labels, observed))
         return cls(united, pairs, min(least), max(most), sum(n_rows))
@@ -333,11 +334,11 @@ class SeparateTraining:
             parts = self.fit(fold)
             rates = self._rates(fold, parts.nodes, exponents)
             losses.append(self._collect(_losses, sum, (self._view, fold, parts, rates, exponents)))
-        total, n_labels, gain, squares = sum(losses)
-        e = int(np.argmin(total))
-        deviation = np.sqrt(np.maximum(squares - gain**2 / np.maximum(n_labels, 1), 0.0))
-        deviation /= np.sqrt(np.maximum(n_labels, 1))
-        if first == 0.0 and not is_sure(gain[e], n_labels[e], deviation[e]):
+        sums = sum(losses)
+        e = int(np.argmin(sums[0]))
+        _, n_labels, gain, squares = sums[:, e]
+        variance = squares / max(n_labels, 1) - (gain / max(n_labels, 1)) ** 2
+        if first == 0.0 and not is_sure(gain, n_labels, np.sqrt(max(variance, 0.0))):
             e = 0
         return float(exponents[e]), parts if len(losses) == 1 else None
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from sklearn_crcrf import CRF, SeparateCRF, Window
 from sklearn_crcrf.datasets import write_conll
-from sklearn_crcrf.estimators.separate import in_parts
+from sklearn_crcrf.estimators.separate import in_parts, rates
 from sklearn_crcrf.estimators.separate.parts import TrainingData
 from sklearn_crcrf.out_of_core import write_corpus
 
@@ -49,7 +49,23 @@ def probabilities(model, X):
         {"estimator": EXACT, "pairs": CRF(tol=1e-8), "exponent": 0.8, "n_jobs": 2},
     ],
 )
-def test_the_model_is_that_of_one_fit(params, folder, text, monkeypatch):
+def test_the_model_is_that_of_one_fit(params, folder, text):
+    X, y = text
+    X = WINDOW.fit_transform(X)
+    model, one = SeparateCRF(**params).fit(folder), SeparateCRF(**params).fit(X, y)
+    assert len(folder) > 3
+    assert model.exponent_ == one.exponent_
+    assert set(model.attribute_names_) == set(one.attribute_names_)
+    assert_array_equal(model.label_pairs_, one.label_pairs_)
+    assert_array_equal(model.rates_, one.rates_)
+    assert_allclose(probabilities(model, X), probabilities(one, X), rtol=0, atol=1e-6)
+    assert model.predict(X).tolist() == one.predict(X).tolist()
+    assert vars(model).keys() == vars(one).keys()
+
+
+@for_each("few", [10, 1000])
+def test_losses_of_held_out_labels(few, folder, text, monkeypatch):
+    """Also where few links are counted, so that rates are estimated again."""
     losses = {"in parts": [], "in memory": []}
     of_part, in_memory = in_parts._losses, TrainingData._losses
 
@@ -63,25 +79,19 @@ def test_the_model_is_that_of_one_fit(params, folder, text, monkeypatch):
 
     monkeypatch.setattr(in_parts, "_losses", spied)
     monkeypatch.setattr(TrainingData, "_losses", spied_in_memory)
+    for module in (in_parts, rates):
+        monkeypatch.setattr(module, "FEW_PAIRS", few)
     X, y = text
-    X = WINDOW.fit_transform(X)
-    model, one = SeparateCRF(**params).fit(folder), SeparateCRF(**params).fit(X, y)
-    assert len(folder) > 3
-    assert model.exponent_ == one.exponent_
-    assert set(model.attribute_names_) == set(one.attribute_names_)
-    assert_array_equal(model.label_pairs_, one.label_pairs_)
-    assert_array_equal(model.rates_, one.rates_)
-    assert_allclose(probabilities(model, X), probabilities(one, X), rtol=0, atol=1e-6)
-    assert model.predict(X).tolist() == one.predict(X).tolist()
-    assert vars(model).keys() == vars(one).keys()
-    if losses["in memory"]:
-        (expected,), (sums, n_labels, gain, squares) = losses["in memory"], sum(losses["in parts"])
-        assert_allclose(sums, expected.sum(axis=1), rtol=1e-5)
-        gains = expected[0] - expected
-        assert_allclose(gain, gains.sum(axis=1), atol=1e-4)
-        assert_allclose(squares, (gains**2).sum(axis=1), atol=1e-4)
-        assert n_labels.max() == expected.shape[1]
-        assert one.exponent_ > 0
+    params = {"estimator": EXACT, "pairs": EXACT}
+    model = SeparateCRF(**params).fit(folder)
+    one = SeparateCRF(**params).fit(WINDOW.fit_transform(X), y)
+    assert model.exponent_ == one.exponent_ > 0
+    (expected,), (sums, n_labels, gain, squares) = losses["in memory"], sum(losses["in parts"])
+    assert_allclose(sums, expected.sum(axis=1), rtol=1e-6)
+    gains = expected[0] - expected
+    assert_allclose(gain, gains.sum(axis=1), atol=1e-5)
+    assert_allclose(squares, (gains**2).sum(axis=1), atol=1e-5)
+    assert n_labels.max() == expected.shape[1]
 
 
 def test_threads_change_no_bit(folder, text):
