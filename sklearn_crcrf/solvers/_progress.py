@@ -33,6 +33,11 @@ def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
     return x
 
 
+def still_falls(max_iter: int) -> str:
+    """Return the message of a run that ended after the largest number of iterations."""
+    return f"the objective still fell after max_iter={max_iter} iterations"
+
+
 def negligible(decrease: float, loss: float, dtype: np.dtype) -> bool:
     """Whether a decrease of the objective is within its rounding error."""
     return decrease <= 100 * float(np.finfo(dtype).eps) * max(1.0, abs(loss))
@@ -149,4 +154,4 @@ class Progress:
         elif is_full and self._losses[0] - loss <= self.tol * abs(loss):
             self.stop(True, "the objective fell by less than tol over the last iterations")
         elif self.nit >= self.max_iter:
-            self.stop(False, f"the objective still fell after max_iter={self.max_iter} iterations")
+            self.stop(False, still_falls(self.max_iter))

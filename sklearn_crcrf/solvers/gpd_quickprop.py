@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ._progress import Objective
+from ._progress import Objective, still_falls
 from .quickprop import quickprop
 from .sgd import sgd
 
@@ -30,7 +30,7 @@ def gpd_quickprop(
     Where all labellings tie, as at zero weights, a step that helps one example hardly raises the
     loss of others: stochastic descent leaves such a point, and the gradient of the whole sum does
     not. The first part is generalised probabilistic descent (GPD): steps along the gradient of one
-    batch after another.
+    batch after another. It ends sooner after five epochs without a lower objective.
 
     Parameters
     ----------
@@ -84,16 +84,28 @@ def gpd_quickprop(
     >>> result.x.round(4), result.success
     (array([3.]), True)
     """
-    how: Any = {"callback": callback, "rng": rng, "rate": rate, "n_seen": n_seen}
-    online = sgd(batches, x0, max_iter=min(N_EPOCHS, max_iter), tol=-np.inf, **how)
-    if online.success or online.nit >= max_iter:  # the callback ended it
+    ended = False
+
+    def observe(intermediate_result: OptimizeResult) -> None:
+        nonlocal ended
+        try:
+            if callback is not None:
+                callback(intermediate_result)
+        except StopIteration:
+            ended = True
+            raise
+
+    how: Any = {"callback": observe, "rng": rng, "rate": rate, "n_seen": n_seen}
+    online = sgd(batches, x0, max_iter=min(N_EPOCHS, max_iter), tol=0.0, **how)
+    if ended or online.nit >= max_iter:
         return online
 
     def counted(intermediate_result: OptimizeResult) -> None:
-        if callback is not None:
-            intermediate_result.nit += online.nit
-            callback(intermediate_result)
+        intermediate_result.nit += online.nit
+        observe(intermediate_result)
 
     end = quickprop(fun, online.x, max_iter=max_iter - online.nit, tol=tol, callback=counted)
+    if not end.success and online.nit + end.nit >= max_iter:
+        end.message = still_falls(max_iter)
     numbers = {name: online[name] + end[name] for name in ("nit", "nfev")}
     return OptimizeResult({**end, **numbers, "initial": online.initial, "rate": online.rate})
