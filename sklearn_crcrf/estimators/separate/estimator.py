@@ -469,6 +469,7 @@ def _classifier_requirements(
     estimator: Any, n_labels: int, n_attributes: int
 ) -> Iterator[Requirement]:
     """Yield what must hold for a classifier of nodes; the arrays of the default classifier too."""
+    yield Fact("predict_proba", hasattr(estimator, "predict_proba"), "is missing")
     n_known = len(estimator.classes_)
     yield indices("classes_", estimator.classes_, (n_known,), n_labels)
     if isinstance(estimator, RowCRF):

@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -294,3 +295,10 @@ def test_estimator_checks(estimator, check, monkeypatch):
 def test_a_label_must_be_known():
     with pytest.raises(ValueError, match="y: no token has one label that is known"):
         SeparateCRF().fit([["a", "b"]], [[{"A", "B"}, {"A"}]])
+
+
+def test_what_cannot_predict_is_no_classifier_of_nodes():
+    model = SeparateCRF(pairs="counts").fit([["a", "b"], ["b", "a"]], [["N", "V"], ["V", "N"]])
+    model.estimator_ = SimpleNamespace(classes_=model.estimator_.classes_)
+    with pytest.raises(ValueError, match=r"estimator_\.predict_proba is missing"):
+        model.predict([["a"]])
