@@ -56,8 +56,9 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
     tied = not x0.any()
     with in_one_thread():
         result = SOLVERS[name].run(problem, x0, **options)
-    if result.success and not _is_sure(result, problem.criterion, tied):
-        _check_fall(result, LEAVES_TIE if tied else FALLS * options["tol"])
+    if not _is_sure(result, problem.criterion, tied):
+        leaves_tie = tied and result.success
+        _check_fall(result, LEAVES_TIE if leaves_tie else FALLS * options["tol"])
     return result
 
 
@@ -72,7 +73,7 @@ def _is_sure(result: OptimizeResult, criterion: Criterion, tied: bool) -> bool:
 
 
 def _check_fall(result: OptimizeResult, share: float) -> None:
-    """Take back that a run has converged unless it lowered the objective by more than a share.
+    """Say that a run has not converged unless it lowered the objective by more than a share.
 
     An objective that is zero cannot fall.
     """
