@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A ratio is not larger than exp of this, so that its square is a number.
+# A ratio is not larger than exp of this, so that its square is a number; beyond that it is flat.
 LARGEST = 300.0
 
 Value = tuple[np.ndarray, np.ndarray | float, np.ndarray | float]
@@ -24,8 +24,10 @@ def _difference(gold: np.ndarray, others: np.ndarray) -> Value:
 
 def _ratio(gold: np.ndarray, others: np.ndarray) -> Value:
     """d = exp(others) / exp(gold); what both are divided by cancels."""
-    ratio = np.exp(np.minimum(others - gold, LARGEST))
-    return ratio, -ratio, ratio
+    d = others - gold
+    ratio = np.exp(np.minimum(d, LARGEST))
+    slope = np.where(d < LARGEST, ratio, 0.0)
+    return ratio, -slope, slope
 
 
 class Measure(NamedTuple):

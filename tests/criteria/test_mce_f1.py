@@ -112,7 +112,7 @@ def test_gradients_are_quotients_of_differences(chain, criterion, random):
     gradient = pullback(np.multiply.outer(weight, derivatives))
     slope = sum(np.vdot(part, along) for part, along in zip(gradient, direction, strict=True))
     ahead, behind = (loss(shifted(scores, direction, h)) for h in (step, -step))
-    assume(np.isfinite(ahead))  # where gold is impossible, the odds are infinite
+    assume(ahead < 1e4)  # where gold is hardly possible, the odds have no bound
     assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-7)
 
 
