@@ -77,7 +77,7 @@ METHODS = {
     "log_loss, no prior": Method("log_loss", inf, 200),
     "mce": Method("mce", 3.0, 16),
     "mce_logistic": Method(MCE("logistic"), 3.0, 16),
-    "mce_f1": Method(MCEF1(weight=1.0), 3.0, 16),
+    "mce_f1": Method(MCEF1(), 3.0, 16),
     "expected_cost": Method("expected_cost", 3.0, 60),
     "token_error": Method("token_error", 1.0, 60),
     "marginal_likelihood": Method("marginal_likelihood", 1.0, 60),

@@ -100,7 +100,7 @@ def candidates(
     for settings in {s.log_loss_sigma: s for s in every}.values():
         yield starts[settings.log_loss_sigma].predict(test_rows), ("log_loss", settings)
     for settings in {(s.sigma, s.max_iter): s for s in every}.values():
-        crf = CRF(MCEF1(weight=1.0), settings.sigma, max_iter=settings.max_iter, **options)
+        crf = CRF(MCEF1(), settings.sigma, max_iter=settings.max_iter, **options)
         crf.set_params(init=weights_of(starts[1.0]))
         yield crf.fit(rows, train[1]).predict(test_rows), ("mce_f1", settings)
 

@@ -52,6 +52,7 @@ OPTIONS = {
     "smoothing of MCE": set(SMOOTHINGS),
     "measure of MCE": set(MEASURES),
     "contains of MCEF1": {"segment", "labels"},
+    "false of MCEF1": {"own", "gold"},
     "objective of MCEF1": set(OBJECTIVES),
     "syntax": set(SYNTAXES),
     "criterion of SemiMarkovCRF": set(CRITERIA) - {"piecewise", "pseudo_likelihood"},

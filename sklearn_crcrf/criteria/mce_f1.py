@@ -62,12 +62,13 @@ class MCEF1(Criterion):
        \gamma^2\, \mathrm{FN} + \mathrm{FP}}.
 
     The factor n makes the loss comparable with the other losses. The weight makes it count beside
-    the prior: no segment costs more than that, while the log loss has no bound. The paper minimises
-    :math:`(1 - F) / F` instead, which explodes where TP vanishes; and to contain a segment it
-    requires only that the tokens have its labels, not that the segment ends there: that is
-    ``MCEF1(contains="labels", objective="odds", weight=1.0)``. The loss is not convex, has kinks,
-    and jumps where two of the other labellings are equally good, so training starts from the
-    optimum of the log loss.
+    the prior: no segment costs more than that, while the log loss has no bound; ``"mce_f1"`` is
+    ``MCEF1(weight=9.0)``. The paper minimises :math:`(1 - F) / F` instead, which explodes where TP
+    vanishes; to contain a segment it requires only that the tokens have its labels, not that the
+    segment ends there; and a false segment costs :math:`l(-g)` of the gold labels of its tokens.
+    That is ``MCEF1(contains="labels", false="gold", objective="odds")``. The loss is not convex,
+    has kinks, and jumps where two of the other labellings are equally good, so training starts
+    from the optimum of the log loss.
 
     Parameters
     ----------
@@ -82,9 +83,14 @@ class MCEF1(Criterion):
     contains : {"segment", "labels"}, default="segment"
         When a labelling contains a segment: if it has its labels and the neighbouring tokens do not
         continue it, or if it has its labels, whatever the neighbouring ones are ([1]_, eq. 15).
+    false : {"own", "gold"}, default="own"
+        What a false segment s' costs: :math:`l(g)`, where labellings with its own labels are
+        compared with those without; or :math:`l(-g)`, where labellings with the gold labels of its
+        tokens are compared with those without ([1]_, section 4.2). Only the latter also raises
+        the scores of gold labels outside of segments, so it can be trained from zero weights.
     objective : {"complement", "odds"}, default="complement"
         n (1 - F), or (1 - F) / F ([1]_, eq. 16), which has no factor n.
-    weight : float, default=9.0
+    weight : float, default=1.0
         What the objective is multiplied by, positive. To multiply it by 9 is to multiply ``sigma``
         by 3.
 
@@ -104,7 +110,7 @@ class MCEF1(Criterion):
     >>> counts  # missed, false, and all gold segments
     array([[0.26894142, 0.26894142, 1.        ]])
     >>> criterion.combine(counts.sum(axis=0))[0]
-    2.42047...
+    0.26894...
     """
 
     requires = ("best_excluding", "span_margin")
@@ -118,14 +124,16 @@ class MCEF1(Criterion):
         slope: float = 1.0,
         offset: float = 0.0,
         contains: str = "segment",
+        false: str = "own",
         objective: str = "complement",
-        weight: float = 9.0,
+        weight: float = 1.0,
     ):
         self.scheme = scheme
         self.gamma = gamma
         self.slope = slope
         self.offset = offset
         self.contains = contains
+        self.false = false
         self.objective = objective
         self.weight = weight
 
@@ -147,6 +155,7 @@ class MCEF1(Criterion):
         """
         check_positive(gamma=self.gamma, slope=self.slope, weight=self.weight)
         check_option("contains", self.contains, ("segment", "labels"))
+        check_option("false", self.false, ("own", "gold"))
         check_option("objective", self.objective, OBJECTIVES)
         bound, every = copy(self), np.arange(len(classes))
         bound._labels = read_labels(classes, self.scheme)
@@ -182,12 +191,18 @@ class MCEF1(Criterion):
         check_all_known("MCEF1", y)
         _, other = structure.best_excluding(scores, y)
         start, stop, labels, is_false = self._gold_and_false(structure.offsets, y, other)
+        is_wanted = ~is_false
+        if self.false == "gold":
+            labels, is_wanted = y[joined_ranges(start, stop - start)], np.ones_like(is_false)
         n_labels = stop - start
         first, last = labels[np.cumsum(n_labels) - n_labels], labels[np.cumsum(n_labels) - 1]
+        # Gold labels of the tokens of a false segment need not be whole segments.
+        is_open = (is_false & is_wanted)[:, None]
+        may_follow, may_precede = self._may_precede[last] | is_open, self._may_precede.T[first]
         margin, pull_margin = structure.span_margin(
-            scores, start, stop, labels, self._may_precede[last], self._may_precede.T[first]
+            scores, start, stop, labels, may_follow, may_precede | is_open
         )
-        sign = np.where(is_false, 1.0, -1.0)
+        sign = np.where(is_wanted, -1.0, 1.0)
         error, derivative = SMOOTHINGS["sigmoid"](sign * margin, self.slope, self.offset)
         sequence = np.searchsorted(structure.offsets, start, side="right") - 1
         counts = np.stack(

@@ -44,13 +44,16 @@ def enumerated(criterion, classes, scores, y, offsets):
             gap = min(gap, top[1] - top[0])
         return path_scores.max(initial=-np.inf)
 
-    def has(path, segment):
-        if criterion.contains == "labels":
-            start, end, labels = segment
-            return path[start:end] == labels
+    def has_labels(path, span):
+        start, end, labels = span
+        return path[start:end] == labels
+
+    def has_segment(path, segment):
         return segment in spelled_segments(classes, scheme, path)
 
-    def error(sign, segment):
+    has = has_labels if criterion.contains == "labels" else has_segment
+
+    def error(sign, segment, has=has):
         contain = np.array([has(path, segment) for path in every])
         margin = best(path_scores[contain]) - best(path_scores[~contain])
         return expit(criterion.slope * sign * margin + criterion.offset)
@@ -65,7 +68,11 @@ def enumerated(criterion, classes, scores, y, offsets):
             found = spelled_segments(classes, scheme, every[others.argmax()])
             parsed = [(u, v, classes[k[0]][2:]) for u, v, k in gold]
             false = [g for g in found if (g[0], g[1], classes[g[2][0]][2:]) not in parsed]
-            counts[s, 1] = sum(error(1.0, segment) for segment in false)
+            if criterion.false == "own":
+                counts[s, 1] = sum(error(1.0, segment) for segment in false)
+            else:
+                spans = [(u, v, tuple(y[a + u : a + v])) for u, v, _ in false]
+                counts[s, 1] = sum(error(-1.0, span, has_labels) for span in spans)
     return counts, gap
 
 
@@ -76,6 +83,7 @@ criteria = st.builds(
     slope=st.sampled_from([0.5, 1.0, 3.0]),
     offset=st.sampled_from([0.0, 1.0]),
     contains=st.sampled_from(["segment", "labels"]),
+    false=st.sampled_from(["own", "gold"]),
     objective=st.sampled_from(["complement", "odds"]),
 )
 
@@ -135,7 +143,7 @@ def test_the_loss_is_that_of_the_f_of_the_counts(gamma, objective):
 
 @pytest.mark.parametrize("counts", [(0, 0, 0), (0, 2, 0), (4, 0, 4), (4, 3, 4)])
 def test_the_loss_of_extreme_counts(counts):
-    loss, derivatives = MCEF1(weight=1.0).combine(np.array(counts, dtype=float))
+    loss, derivatives = MCEF1().combine(np.array(counts, dtype=float))
     assert loss == pytest.approx(counts[2])
     assert np.isfinite(derivatives).all()
 
@@ -174,7 +182,7 @@ def _corpus(n_sequences=60):
 
 def test_a_steep_sigmoid_gives_the_f_score_of_sequences_with_errors():
     chain, scores, y, classes = _corpus()
-    criterion = MCEF1(slope=1e6, weight=1.0).for_labels(classes)
+    criterion = MCEF1(slope=1e6).for_labels(classes)
     counts, _ = criterion(chain, scores, y)
     missed, _, n = counts.sum(axis=0)
     path = chain.maximum(scores)[1]
@@ -240,7 +248,7 @@ def test_what_is_refused():
 
 
 def test_traits_and_parameters():
-    assert CRITERIA["mce_f1"].get_params() == MCEF1().get_params()
+    assert CRITERIA["mce_f1"].get_params() == MCEF1(weight=9.0).get_params()
     assert not CRITERIA["mce_f1"].convex
     bound = MCEF1(gamma=2.0).for_labels(["O"])
     assert clone(bound).get_params() == {
@@ -249,9 +257,10 @@ def test_traits_and_parameters():
         "slope": 1.0,
         "offset": 0.0,
         "contains": "segment",
+        "false": "own",
         "objective": "complement",
-        "weight": 9.0,
+        "weight": 1.0,
     }
-    for parameter in ("contains", "objective"):
+    for parameter in ("contains", "false", "objective"):
         with pytest.raises(ValueError, match=f"{parameter} must be one of"):
             MCEF1(**{parameter: "all"}).for_labels(["O"])

@@ -14,13 +14,14 @@ from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.estimators.crf import estimator
 from sklearn_crcrf.estimators.crf.initial_weights import STARTS
 from sklearn_crcrf.estimators.crf.solving import SOLVERS
+from sklearn_crcrf.metrics import segment_f1
 
 EVERY = {
     **CRITERIA,
     "logistic": MCE("logistic"),
     "ratio": MCE(measure="ratio"),
     "difference": MCE(measure="difference", psi=2.0),
-    "literal F": MCEF1(contains="labels", objective="odds", weight=1.0),
+    "literal F": MCEF1(contains="labels", false="gold", objective="odds"),
 }
 KINKED = [name for name, criterion in EVERY.items() if not criterion.smooth]
 # A fall of less than this is within rounding.
@@ -117,6 +118,17 @@ def test_online_descent_leaves_the_tie(solver, criterion, starts):
     claims_too_much(crf, *LARGE, starts)
     assert crf.loss_curve_[-1] < 0.8 * starts[-1]
     assert np.abs(crf.coef_).max() > 1e-2
+
+
+def test_the_f_score_to_the_letter_is_trained_from_zeros():
+    options = {"init": "zeros", "solver": "gpd-quickprop", "max_iter": 30, "random_state": 0}
+    (X, y), scores = LARGE, {}
+    for criterion in (EVERY["literal F"], MCEF1()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            predicted = CRF(criterion, 100.0, **options).fit(X, y).predict(X)
+        scores[criterion.false] = segment_f1(y, predicted)
+    assert scores["gold"] > 0.9 > scores["own"]  # own labels never raise "O"
 
 
 def test_where_nothing_can_be_lost_the_start_is_the_minimum():
