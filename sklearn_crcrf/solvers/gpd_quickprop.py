@@ -8,9 +8,12 @@ from scipy.optimize import OptimizeResult
 
 from ._progress import Objective, still_falls
 from .quickprop import quickprop
-from .sgd import sgd
+from .sgd import loss_after_epochs, sample_of, sgd
 
 N_EPOCHS = 10
+# Rates that are tried on a sample for all of these epochs, and the share of the best one that is
+# taken: where losses are bounded, large steps in the wrong direction are hard to take back.
+RATES, SHARE = 2.0 ** np.arange(1, -11, -1), 0.25
 
 
 def gpd_quickprop(
@@ -49,6 +52,8 @@ def gpd_quickprop(
         StopIteration.
     rng : RandomState
     rate : float, optional
+        The first rate of the descent; by default a quarter of the one with the lowest objective
+        after ten epochs over a sample.
     n_seen : float, default=0.0
         As in :func:`sgd`.
 
@@ -95,6 +100,10 @@ def gpd_quickprop(
             ended = True
             raise
 
+    if rate is None:
+        sample = sample_of(batches, batches.order(rng))
+        losses = [loss_after_epochs(batches, x0, sample, N_EPOCHS, each) for each in RATES]
+        rate = SHARE * float(RATES[int(np.argmin(losses))])
     how: Any = {"callback": observe, "rng": rng, "rate": rate, "n_seen": n_seen}
     online = sgd(batches, x0, max_iter=min(N_EPOCHS, max_iter), tol=0.0, **how)
     if ended or online.nit >= max_iter:

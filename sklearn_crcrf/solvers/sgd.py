@@ -132,21 +132,32 @@ class _Descent:
             self._fun.step(state, batch, rate, 1.0 - rate * self._precision * n_examples)
 
 
+def sample_of(fun: Any, batches: np.ndarray) -> np.ndarray:
+    """Return the first batches, with about as many examples as rates are tried on."""
+    return batches[: np.searchsorted(np.cumsum(fun.sizes[batches]), SAMPLE) + 1]
+
+
+def loss_after_epochs(
+    fun: Any, x0: np.ndarray, sample: np.ndarray, n_epochs: int, rate: float
+) -> float:
+    """Return the objective of some batches after a few epochs over them, inf where it is NaN."""
+    state = fun.start(x0.copy())
+    with np.errstate(all="ignore"):
+        _Descent(fun, rate).go(state, np.tile(sample, n_epochs))
+        loss = fun.loss(state, sample)
+    return loss if np.isfinite(loss) else np.inf
+
+
 def _calibrate(fun: Any, x0: np.ndarray, batches: np.ndarray) -> float:
     """Return the rate with the lowest objective of a sample after one epoch over it.
 
     Where all labellings tie, the first epoch raises a loss with kinks, the less the smaller the
     rate. Then the epochs are doubled until a rate lowers it, and else the first rate is taken.
     """
-    n_batches = np.searchsorted(np.cumsum(fun.sizes[batches]), SAMPLE) + 1
-    sample, n_epochs = batches[:n_batches], 1
+    sample, n_epochs = sample_of(fun, batches), 1
 
     def loss_after(rate: float) -> float:
-        state = fun.start(x0.copy())
-        with np.errstate(all="ignore"):
-            _Descent(fun, rate).go(state, np.tile(sample, n_epochs))
-            loss = fun.loss(state, sample)
-        return loss if np.isfinite(loss) else np.inf
+        return loss_after_epochs(fun, x0, sample, n_epochs, rate)
 
     rate, loss = _best_rate(loss_after)
     if x0.any():

@@ -41,12 +41,26 @@ def test_quickprop_goes_on_where_ten_epochs_end():
     points = []
     result = solve(callback=lambda it: points.append((it.nit, float(it.x[0]))))
     assert [nit for nit, _ in points] == list(range(1, result.nit + 1))
-    online = sgd(Distances(), np.zeros(1), max_iter=10, tol=-np.inf, rng=np.random.RandomState(0))
+    rng, rate = np.random.RandomState(0), result.rate
+    Distances().order(rng)  # of the sample on which rates are tried
+    online = sgd(Distances(), np.zeros(1), max_iter=10, tol=-np.inf, rng=rng, rate=rate)
     assert points[9][1] == online.x[0]
     assert result.nit > 10 and result.success
     assert_allclose(result.x, 3.0, atol=1e-4)
     assert result.initial == Distances().loss(np.zeros(1))
-    assert result.rate == online.rate
+
+
+def test_the_rate_is_a_quarter_of_the_best_on_a_sample():
+    def loss_after(rate):
+        x = np.zeros(1)
+        for number in np.tile(Distances.numbers[order], 10):
+            x += rate * (number - x)
+        return Distances().loss(x)
+
+    order = np.random.RandomState(0).permutation(3)
+    rates = 2.0 ** np.arange(1, -11, -1)
+    best = min(rates, key=loss_after)
+    assert solve().rate == pytest.approx(best / 4)
 
 
 @pytest.mark.parametrize("max_iter", [4, 12])
