@@ -12,7 +12,8 @@ from .sgd import loss_after_epochs, sample_of, sgd
 
 N_EPOCHS = 10
 # Rates that are tried on a sample for all of these epochs, and the share of the best one that is
-# taken: where losses are bounded, large steps in the wrong direction are hard to take back.
+# taken if there are more examples: where losses are bounded, large steps in the wrong direction are
+# hard to take back.
 RATES, SHARE = 2.0 ** np.arange(1, -11, -1), 0.25
 
 
@@ -52,8 +53,8 @@ def gpd_quickprop(
         StopIteration.
     rng : RandomState
     rate : float, optional
-        The first rate of the descent; by default a quarter of the one with the lowest objective
-        after ten epochs over a sample.
+        The first rate of the descent; by default the one with the lowest objective after ten epochs
+        over a sample, or a quarter of it if the sample is not all.
     n_seen : float, default=0.0
         As in :func:`sgd`.
 
@@ -103,7 +104,8 @@ def gpd_quickprop(
     if rate is None:
         sample = sample_of(batches, batches.order(rng))
         losses = [loss_after_epochs(batches, x0, sample, N_EPOCHS, each) for each in RATES]
-        rate = SHARE * float(RATES[int(np.argmin(losses))])
+        share = SHARE if len(sample) < len(batches.sizes) else 1.0
+        rate = share * float(RATES[int(np.argmin(losses))])
     how: Any = {"callback": observe, "rng": rng, "rate": rate, "n_seen": n_seen}
     online = sgd(batches, x0, max_iter=min(N_EPOCHS, max_iter), tol=0.0, **how)
     if ended or online.nit >= max_iter:

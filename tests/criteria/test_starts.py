@@ -116,7 +116,7 @@ def test_the_warning_says_where_to_start(solver):
 def test_online_descent_leaves_the_tie(solver, criterion, starts):
     crf = CRF(criterion, 30.0, init="zeros", solver=solver, max_iter=20, random_state=0)
     claims_too_much(crf, *LARGE, starts)
-    assert crf.loss_curve_[-1] < 0.95 * starts[-1]
+    assert crf.loss_curve_[-1] < 0.8 * starts[-1]
     assert np.abs(crf.coef_).max() > 1e-2
 
 
