@@ -1,29 +1,51 @@
-"""Log-partitions and marginals of a batch, and clear errors where scores have none."""
+"""Log-partitions and probabilities of a batch, and clear errors where scores have none."""
 
 import numpy as np
 
 from ..data.ragged import locate
+from ..labels.segments.segments import Segments, SpelledSegments
 from ..serving.sums import MOST_CERTAIN, too_large
 from ..structures import Scores, Structure
 
 
 def token_marginals(structure: Structure, scores: Scores, first: int) -> np.ndarray:
     """Return the marginal probabilities of the labels of all tokens of a batch."""
-    log_z, marginals = _marginals(structure, scores, first)
+    log_z, probability = marginals(structure, scores, first)
     raise_if_impossible(log_z, first)
-    return marginals
+    return probability
 
 
 def log_partition(structure: Structure, scores: Scores, first: int) -> np.ndarray:
     """Return the log-partition of each sequence of a batch, -inf where no path is possible."""
-    return _marginals(structure, scores, first)[0]
+    return marginals(structure, scores, first)[0]
 
 
-def _marginals(structure: Structure, scores: Scores, first: int) -> tuple[np.ndarray, np.ndarray]:
-    log_z, marginals = structure.marginals(scores)
+def span_log_probabilities(
+    structure: Structure, scores: Scores, spelled: SpelledSegments
+) -> np.ndarray:
+    """Return the log-probability of each segment, that no longer one holds it, of a batch."""
+    sequence, start, end, _ = spelled.segments
+    origin = structure.offsets[sequence]
+    labels, neighbours = spelled.labels.data, (spelled.after, spelled.before)
+    return structure.span_log_probability(scores, origin + start, origin + end, labels, *neighbours)
+
+
+def segments_by_sequence(segments: Segments, value: np.ndarray, n: int) -> list[list[tuple]]:
+    """List (start, end, type, value) of the segments of each of n sequences."""
+    found: list[list[tuple]] = [[] for _ in range(n)]
+    sequence, start, end, kind = segments
+    columns = start.tolist(), end.tolist(), kind, value.tolist()
+    for number, *segment in zip(sequence, *columns, strict=True):
+        found[number].append(tuple(segment))
+    return found
+
+
+def marginals(structure: Structure, scores: Scores, first: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return both; the marginals of a sequence in which no path is possible are 0."""
+    log_z, probability = structure.marginals(scores)
     raise_if_not_finite(log_z, structure, scores, first)
     raise_if_too_large(log_z, structure, scores, first)
-    return log_z, marginals
+    return log_z, probability
 
 
 def raise_if_not_finite(

@@ -4,6 +4,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -33,6 +34,8 @@ from .batch_values import (
     raise_if_impossible,
     raise_if_not_finite,
     raise_if_too_large,
+    segments_by_sequence,
+    span_log_probabilities,
     token_marginals,
 )
 from .batches import Batch, batches_of
@@ -233,27 +236,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             If the structure of X cannot do this: only sequences can.
         """
 
-        def spans(structure: Structure, scores: Scores, first: int) -> list:
-            y = self._decode(structure, scores, first)
-            spelled = spell_segments(y, structure.offsets, self.classes_, scheme)
-            sequence, start, end, kind = spelled.segments
-            origin = structure.offsets[sequence]
-            best, _ = structure.score(scores, y)
-            raise_if_too_large(best, structure, scores, first)
-            value = structure.span_log_probability(
-                scores,
-                origin + start,
-                origin + end,
-                spelled.labels.data,
-                spelled.after,
-                spelled.before,
-            )
-            found: list[list[tuple]] = [[] for _ in structure.offsets[1:]]
-            columns = sequence, start.tolist(), end.tolist(), kind, np.exp(value).tolist()
-            for number, *span in zip(*columns, strict=True):
-                found[number].append(tuple(span))
-            return found
-
+        spans = partial(self._spans, scheme=scheme)
         results, _ = self._map(X, spans, requires="span_log_probability")
         return [found for result in results for found in result]
 
@@ -416,6 +399,17 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         raise_if_impossible(value, first)
         return y
 
+    def _spans(
+        self, structure: Structure, scores: Scores, first: int, scheme: str
+    ) -> list[list[tuple]]:
+        """Segments of the best paths of a batch, with their probabilities."""
+        y = self._decode(structure, scores, first)
+        spelled = spell_segments(y, structure.offsets, self.classes_, scheme)
+        best, _ = structure.score(scores, y)
+        raise_if_too_large(best, structure, scores, first)
+        value = span_log_probabilities(structure, scores, spelled)
+        return segments_by_sequence(spelled.segments, np.exp(value), structure.n_units)
+
     def _map(
         self,
         X: Any,
@@ -469,10 +463,14 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
                 return result
             return constrained.enforce(result, batch.structure, made, batch.first)
 
+        return fitted._in_batches(structure, run), sequences.mirror
+
+    def _in_batches(self, structure: Structure, run: Callable[[Batch], Any]) -> list:
+        """Call a function with every batch, in order, on ``n_jobs`` threads."""
         retain_freed_memory()
-        batches = batches_of(structure, fitted._scores_per_token())
+        batches = batches_of(structure, self._scores_per_token())
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
+        return parallel(delayed(run)(batch) for batch in batches)
 
 
 def check_targets(y: np.ndarray) -> None:

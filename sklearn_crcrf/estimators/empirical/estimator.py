@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.batch_values import raise_if_impossible, raise_if_not_finite, token_marginals
@@ -37,7 +36,6 @@ from ...data.graphs import GraphArray
 from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
 from ...feature_extraction.tagger_steps import tagger_steps
-from ...labels.encoding import LabelIds
 from ...labels.partial import label_columns
 from ...labels.segments.schemes import are_segments
 from ...serving import Tagger
@@ -62,6 +60,7 @@ from .fit_exponents import (
 )
 from .frequencies import FrequencyModel
 from .model import Statistics
+from .out_of_fold import METHODS, folds_of, left_out, read_corpus
 from .product_spelling import ProductSpelling
 from .run_rates import RUNS, RunRates
 from .segment_rates import (
@@ -91,7 +90,6 @@ FITTED_SHARE = 0.7
 NOTHING_COMPLETE = (
     "exponents keep their defaults: every sequence that could be held out has unknown labels"
 )
-_METHODS_OUT_OF_FOLD = ("predict", "predict_proba")
 
 
 @documented
@@ -411,7 +409,13 @@ class EmpiricalCRF(CountingClassifier):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def predict_out_of_fold(
-        self, X: Any, y: Any, cv: Any = 5, sample_weight: Any = None, method: str = "predict"
+        self,
+        X: Any,
+        y: Any,
+        cv: Any = 5,
+        sample_weight: Any = None,
+        method: str = "predict",
+        groups: Any = None,
     ) -> Any:
         """Predictions for all sequences, each by a model trained on the other folds.
 
@@ -421,53 +425,56 @@ class EmpiricalCRF(CountingClassifier):
         Parameters
         ----------
         X, y : as in :meth:`fit`
-        cv : int or splitter, default=5
-            Number of consecutive folds, or a splitter that tests every sequence exactly once.
+        cv : int, splitter or iterable of splits, default=5
+            Number of consecutive folds, or a splitter that tests every sequence exactly once, such
+            as ``LeaveOneOut()``, or ``LeaveOneGroupOut()`` and ``GroupKFold()`` with groups.
         sample_weight : as in :meth:`fit`
-        method : {"predict", "predict_proba"}, default="predict"
-            Whether to predict labels, or the probabilities of all labels of y, in sorted order.
+        method : {"predict", "predict_proba", "log_proba", "spans"}, default="predict"
+            What to return: labels, the probabilities of all labels of y, how probable the labels
+            in y are, or the segments of the predicted labels.
+        groups : array-like of shape (n_samples,), optional
+            The group of each sequence, or of each row of a table, such as its document. All of a
+            sequence is in one group.
 
         Returns
         -------
-        labels or probabilities
-            In the layout of X. The probability of a label that is in the test fold only is 0.
+        labels, in the layout of X
+            For "predict".
+        probabilities, in the layout of X
+            For "predict_proba": the labels of y in sorted order. The probability of a label that
+            is in the test fold only is 0.
+        LogProbabilities
+            For "log_proba": of each token, each segment of y, and each sequence. It is -inf for a
+            label that the other folds lack, and NaN for the unknown label of a token.
+        list of lists of (start, end, type, probability)
+            For "spans", as of :meth:`predict_spans` in the scheme that the labels show.
 
         Raises
         ------
         ValueError
             If the parameter ``exponents`` is ``"fit"``: pass ``exponents_`` of a fitted model; or
-            if there is no such method.
+            there is no such method, a sequence is not in exactly one test set, or ``groups`` does
+            not fit X.
+
+        Examples
+        --------
+        >>> from sklearn.model_selection import LeaveOneOut
+        >>> from sklearn_crcrf import EmpiricalCRF
+        >>> X = [["the", "dog"], ["the", "cat"], ["dogs", "sleep"]]
+        >>> y = [["D", "N"], ["D", "N"], ["N", "V"]]
+        >>> given = EmpiricalCRF().predict_out_of_fold(X, y, LeaveOneOut(), method="log_proba")
+        >>> given.tokens[2][1], given.sequences[2]  # no other sequence has a V
+        (-inf, np.float64(-inf))
         """
-        if method not in _METHODS_OUT_OF_FOLD:
-            raise ValueError(f"method must be one of {_METHODS_OUT_OF_FOLD}, got {method!r}")
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {tuple(METHODS)}, got {method!r}")
         if self.exponents == "fit":
             raise ValueError('exponents="fit" is fitted by fit only; give the exponents as a dict')
         twin = clone(self)._unfitted()
         sequences, weights = twin._check_training(X, y, sample_weight, reset=True)
-        corpus = twin._start(sequences, weights, LabelIds())
-        X = sequences.X
-        tests = [test for _, test in check_cv(cv).split(np.empty(len(X)))]
-        fold_of_sequence = np.empty(len(X), dtype=np.int64)
-        for fold, test in enumerate(tests):
-            fold_of_sequence[test] = fold
-        if not np.array_equal(np.sort(np.concatenate(tests)), np.arange(len(X))):
-            raise ValueError("cv must put every sequence into exactly one test set")
-        folds = count_folds_of_corpus(corpus, twin._templates(), fold_of_sequence)
-        total = reduce(Counts.__add__, folds)
-        classes = twin._counter.label_ids.classes(corpus.labels)[0]
-        shape = (len(corpus.labels), *([len(classes)] if method == "predict_proba" else []))
-        predicted = np.zeros(shape, dtype=float if method == "predict_proba" else classes.dtype)
-        fold_of_token = np.repeat(fold_of_sequence, X.lengths)
-        for fold, counts in enumerate(folds):
-            twin._estimate(total - counts)
-            twin.model_.word_tagger = False  # it would take longer to make than it saves here
-            found = getattr(twin, method)(X[fold_of_sequence == fold]).data
-            if method == "predict":
-                predicted[fold_of_token == fold] = found
-            else:
-                columns = np.flatnonzero(np.isin(classes, twin.classes_))
-                predicted[np.ix_(fold_of_token == fold, columns)] = found
-        return sequences.mirror(predicted)
+        corpus = read_corpus(twin, sequences, weights)
+        fold = folds_of(cv, sequences, groups)
+        return METHODS[method](corpus, left_out(twin, corpus, fold))
 
     def known_tokens(self, X: Any) -> Any:
         """Which words were seen in training.
