@@ -21,6 +21,7 @@ from .estimators.graphs import AssociativeMarkovNetwork as AssociativeMarkovNetw
 from .estimators.graphs import GraphCRF as GraphCRF
 from .estimators.hmm import HMM as HMM
 from .estimators.induction import FeatureInduction as FeatureInduction
+from .estimators.label_issues import find_label_issues as find_label_issues
 from .estimators.lattice import LatticeCRF as LatticeCRF
 from .estimators.max_margin import MaxMarginCRF as MaxMarginCRF
 from .estimators.memm import MEMM as MEMM
