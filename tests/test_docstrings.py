@@ -64,8 +64,11 @@ OPTIONS = {
 }
 # Only some of the inputs have columns, and only some of the columns names.
 OF_SOME_INPUTS = {"n_features_in_", "feature_names_in_"}
-# Only some parameters lead to iterations.
-OF_SOME_PARAMETERS = {"EmpiricalCRF": {"loss_curve_", "n_iter_", "converged_"}}
+# Only some parameters lead to iterations, and only a purge to a receipt.
+OF_SOME_PARAMETERS = {
+    "EmpiricalCRF": {"loss_curve_", "n_iter_", "converged_", "receipt_"},
+    "HMM": {"receipt_"},
+}
 WORDS = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]] * 3
 LABELS = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]] * 3
 
@@ -199,6 +202,9 @@ def fitted():
         found["EmpiricalCRF"].append(
             EmpiricalCRF(exponents="fit", validation_fraction=0.5).fit(WORDS, LABELS)
         )
+        for estimator in (EmpiricalCRF(), HMM()):
+            purged = estimator.fit(WORDS, LABELS).forget(WORDS[:1], LABELS[:1], purge=True)
+            found[type(estimator).__name__].append(purged)
     return found
 
 

@@ -73,6 +73,8 @@ transition_features_ : dict
     The weights of pairs of labels that are not zero.
 counts_ : Counts
     The sufficient statistics.
+receipt_ : Receipt
+    Only after ``forget(..., purge=True)``, and in no file: what was removed.
 tabulator_ : Tabulator
     Turns X into columns of symbols.
 encoder_ : Encoder

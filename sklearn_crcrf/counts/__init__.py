@@ -6,6 +6,7 @@ from .counts import BOUNDARY, Counts, Table, Template
 from .links import Links
 from .observations import Plan
 from .parts import PartialCounts, merge
+from .purging import Receipt, digest
 
 __all__ = [
     "BOUNDARY",
@@ -14,11 +15,13 @@ __all__ = [
     "Links",
     "PartialCounts",
     "Plan",
+    "Receipt",
     "Table",
     "Template",
     "count",
     "count_folds",
     "count_tokens",
+    "digest",
     "finish",
     "merge",
 ]

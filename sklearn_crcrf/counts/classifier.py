@@ -24,12 +24,15 @@ from .counter import Counter, LabelledObservations, Spelling, count_corpus, plan
 from .counts import Counts, Template
 from .observations import ATTRIBUTES, Encoder, Observations, Plan, Tokens
 from .parts import PartialCounts, PartialSums, merge
+from .purging import Receipt, purged, without_uncounted
 from .renumbering import renumber
 from .tabulator import Tabulator
 
 INPUTS = ("n_features_in_", "feature_names_in_")
 PENDING = "_pending_"
 """The attribute of an estimator whose last counts were not estimated from yet."""
+RECEIPT = "receipt_"
+"""The attribute that says what was purged; no file has it."""
 
 
 class Pending:
@@ -77,6 +80,7 @@ class CountingClassifier(BaseSequenceClassifier):
     classes_ : ndarray of shape (n_labels,)
         The labels, in the order of the columns of probabilities.
     counts_ : Counts
+    receipt_ : Receipt
     _counter : Counter
     _private_estimates : tuple of str
         The names of fitted attributes that do not end with an underscore.
@@ -84,6 +88,7 @@ class CountingClassifier(BaseSequenceClassifier):
 
     _private_estimates: tuple[str, ...] = ("_counter",)
     _counter: Counter
+    receipt_: Receipt
 
     @abstractmethod
     def _templates(self) -> list[Template]:
@@ -223,15 +228,19 @@ class CountingClassifier(BaseSequenceClassifier):
         self._postpone(Pending(fitted, counts), since)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any, sample_weight: Any = None, *, purge: bool = False) -> Self:
         """Remove counted data exactly: the model becomes as if it had never been counted.
 
         Only what the first fit fixed stays: the bins of numeric columns, and fitted exponents,
-        if any.
+        if any. No file of a model contains a string that was not counted, or not any more.
 
         Parameters
         ----------
         X, y, sample_weight : as given to :meth:`fit` or :meth:`partial_fit`
+        purge : bool, default=False
+            Whether nothing may tell what was forgotten: all strings get ids in the order of their
+            text, not of their occurrence; keys of feature dicts that no token has any more are
+            removed; and ``receipt_`` says what was removed.
 
         Returns
         -------
@@ -245,9 +254,14 @@ class CountingClassifier(BaseSequenceClassifier):
         check_fitted(self)
         since = self.__dict__
         fitted, counts = self._so_far()
-        left = merge(*counts).without(fitted._more(X, y, sample_weight))
+        before, receipt = merge(*counts), None
+        left = before.without(fitted._more(X, y, sample_weight))
+        if purge and len(left.labels):
+            left, receipt = purged(before, left, self._spelling()[1])
         with self._replaced_by(fitted, since) as twin:
             twin._take(left)
+            if receipt is not None:
+                twin.receipt_ = receipt
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
@@ -334,11 +348,16 @@ class CountingClassifier(BaseSequenceClassifier):
     def _estimate_in_order(self, counts: Counts) -> None:
         """Estimate, with the ids of one fit to all data that are counted.
 
-        It does not matter which label appeared late, or was forgotten again.
+        It does not matter which label appeared late, or was forgotten again. Symbols that were
+        not counted have no ids.
         """
         label_ids, rank = self._counter.label_ids.in_order(counts.labels())
-        self._counter = self._counter._replace(label_ids=label_ids)
-        self._estimate(renumber(counts, rank))
+        encoder, symbols = without_uncounted(counts, self.encoder_, self._spelling()[1])
+        self._counter = self._counter._replace(label_ids=label_ids, encoder=encoder)
+        # With the same objects as keys that the estimates have, which files write only once.
+        own = {template: template for template in self._templates()}
+        tables = renumber(counts, rank, symbols).items()
+        self._estimate(Counts({own.get(template, template): table for template, table in tables}))
 
     def _so_far(self) -> tuple[Self, list[PartialCounts]]:
         """Copy the last estimates with these parameters, and collect the counts of all data."""
@@ -349,6 +368,7 @@ class CountingClassifier(BaseSequenceClassifier):
         twin: Self = copy(fitted)
         for name, value in self.get_params(deep=False).items():
             setattr(twin, name, value)
+        twin.__dict__.pop(RECEIPT, None)
         twin._check_can_change()
         return twin, counts or [PartialCounts(*twin._counter, twin.counts_)]
 
@@ -425,7 +445,10 @@ class CountingClassifier(BaseSequenceClassifier):
 
     def __getstate__(self) -> dict[str, Any]:
         self._settle()
-        return dict(super().__getstate__())
+        state = dict(super().__getstate__())
+        state.pop(RECEIPT, None)
+        # In an order that does not depend on how the model came about.
+        return {name: state[name] for name in sorted(state)}
 
 
 Estimator = TypeVar("Estimator", bound=CountingClassifier)

@@ -190,7 +190,7 @@ def _count_others(
         counts = (observations.attributes.T @ gold).tocsr()
         counts.eliminate_zeros()
         counts.sort_indices()
-        events = np.stack(sp.coo_array(counts).coords, axis=1).astype(np.int32)
+        events = np.array(sp.coo_array(counts).coords, dtype=np.int32).T
         tables[ATTRIBUTES] = Table(events, counts.data)
     if TRIANGLES in templates:
         structure, types = observations.structure, observations.edge_types

@@ -111,6 +111,32 @@ class Lexicon:
         self.spelling = np.concatenate([self.spelling, added])
         return ids, spellings
 
+    def take(
+        self, words: np.ndarray, spellings: Sequence[np.ndarray]
+    ) -> tuple["Lexicon", list[np.ndarray]]:
+        """Take some of the words, and of the symbols of each spelling feature, in a given order.
+
+        Parameters
+        ----------
+        words : ndarray of int
+            Ids of words.
+        spellings : sequence of ndarray of int
+            Ids of the symbols of each feature, at least those of the words.
+
+        Returns
+        -------
+        lexicon : Lexicon
+        ids : list of ndarray of int32
+            The new id of each word and of each symbol of the features, -1 of those left out.
+        """
+        twin = copy(self)
+        pairs = zip(self.vocabularies, [words, *spellings], strict=True)
+        (twin.words, *twin._spellings), ids = zip(*(v.take(some) for v, some in pairs), strict=True)
+        twin.spelling = np.empty((len(words), len(self.features)), dtype=np.int32)
+        for j, new in enumerate(ids[1:]):
+            twin.spelling[:, j] = new[self.spelling[words, j]]
+        return twin, [*ids]
+
     def lookup(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Ids of unique words and of their spelling features, UNKNOWN if never seen.
 

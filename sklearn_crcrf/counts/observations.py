@@ -1,6 +1,6 @@
 """Observations as columns of integers."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from numbers import Integral
 from sys import getsizeof
@@ -172,6 +172,11 @@ class Plan(NamedTuple):
             return None
         return "the bins of numeric columns"
 
+    def without(self, columns: Collection[str]) -> "Plan":
+        """Leave out some of the columns other than the words, and what only the first data had."""
+        names = tuple(name for name in self.names if name not in columns)
+        return self._replace(tabulator=self.tabulator.without(columns), names=names)
+
     def _plain(self, name: str) -> Any:
         """Return one of the inputs, arrays as lists."""
         value: Any = self.inputs.get(name)
@@ -213,6 +218,17 @@ class Encoder:
         vocabularies = [*self.lexicon.vocabularies, *self._vocabularies.values()]
         sizes = sum(map(getsizeof, vocabularies))
         return object.__sizeof__(self) + sizes + self.lexicon.spelling.nbytes
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        """All columns but those of spelling features, also of types of links and of a bag."""
+        return self.names[0], *self._columns
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns."""
+        word = self.names[0]
+        return *self.own_columns, *(f"{word}:{feature}" for feature in self.lexicon.features)
 
     @property
     def edge_types(self) -> Vocabulary | None:
@@ -279,6 +295,39 @@ class Encoder:
         }
         renumbered[word], spellings = self.lexicon.add_all(other.lexicon)
         return renumbered | {f"{word}:{feature}": ids for feature, ids in spellings.items()}
+
+    def take(self, ids: Mapping[str, np.ndarray]) -> tuple["Encoder", dict[str, np.ndarray]]:
+        """Take some of the symbols of each column, in a given order.
+
+        Parameters
+        ----------
+        ids : mapping from column to ndarray of int
+            All spelling features of the words that are taken must be among them.
+
+        Returns
+        -------
+        encoder : Encoder
+        symbols : dict of ndarray of int32
+            For each column the new id of each id here, -1 of those left out.
+        """
+        word, twin = self.names[0], copy(self)
+        features = [f"{word}:{feature}" for feature in self.lexicon.features]
+        twin.lexicon, new = self.lexicon.take(ids[word], [ids[feature] for feature in features])
+        symbols = dict(zip([word, *features], new, strict=True))
+        twin._vocabularies = {}
+        for name, vocabulary in self._vocabularies.items():
+            twin._vocabularies[name], symbols[name] = vocabulary.take(ids[name])
+        return twin, symbols
+
+    def following(self, plan: Plan) -> "Encoder":
+        """Leave out the columns that a plan leaves out."""
+        twin = copy(self)
+        twin.names = plan.names
+        twin._columns = tuple(
+            name for name in self._columns if name in plan.names or name not in self.names
+        )
+        twin._vocabularies = {name: self._vocabularies[name] for name in twin._columns}
+        return twin
 
     def vocabulary(self, column: str) -> Vocabulary:
         """Return the symbols of a column and their ids."""

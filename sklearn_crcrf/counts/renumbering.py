@@ -28,7 +28,8 @@ class Renumbering:
     labels : int32 ndarray
         The new id of each label; labels that were not counted may have id -1.
     symbols : mapping from column to int32 ndarray, optional
-        The new id of each id; columns that it leaves out keep their ids.
+        The new id of each id; columns that it leaves out keep their ids. Symbols that were not
+        counted may have id -1.
 
     Attributes
     ----------
@@ -42,7 +43,8 @@ class Renumbering:
         changed = {name: _changed(ids) for name, ids in symbols.items()}
         self._symbols = {name: ids for name, ids in changed.items() if ids is not None}
         self._labels = _changed(labels)
-        self._keeps_order = bool((np.diff(labels[labels >= 0]) > 0).all())
+        self._rising = {name for name, ids in symbols.items() if _rises(ids)}
+        self._keeps_order = _rises(labels)
         self.changes_nothing = self._labels is None and not self._symbols
 
     def __call__(self, template: Template, table: Table) -> Table:
@@ -55,9 +57,15 @@ class Renumbering:
             return table
         pairs = zip(table.events.T, new_ids, strict=True)
         columns = [ids if new is None else new[ids] for ids, new in pairs]
-        if self._keeps_order and all(new is None for new in of_symbols):
+        changed = {name for name, _ in template.symbols if name in self._symbols}
+        if self._keeps_order and changed <= self._rising:
             return Table(np.array(columns).T, table.weights)
         return aggregate(columns, table.weights, len(table.weights))
+
+
+def _rises(ids: np.ndarray) -> bool:
+    """Say whether new ids are in the order of the old ones."""
+    return bool((np.diff(ids[ids >= 0]) > 0).all())
 
 
 def _changed(ids: np.ndarray) -> np.ndarray | None:

@@ -1,6 +1,7 @@
 """Every kind of observation as columns of symbols, and attributes where X is sparse."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any
 
@@ -48,7 +49,11 @@ class Tabulator:
         The columns of X in their order.
     has_bag : bool
         Whether tokens have too many keys for columns: the keys are attributes.
+    has_keys : bool
+        Whether tokens are feature dicts.
     """
+
+    has_keys = False
 
     def __init__(self, observation: str | None, binning: BaseEstimator | None):
         self._observation = observation
@@ -102,6 +107,13 @@ class Tabulator:
             return
         warn_caller(text + choose * has_observation)
 
+    def without(self, columns: Collection[str]) -> "Tabulator":
+        """Leave out some of the columns other than the words, and those that might be the words."""
+        twin = copy(self)
+        twin.columns = [name for name in self.columns if name not in columns]
+        twin._rivals = []
+        return twin
+
     def requirements(self) -> Iterator[Requirement]:
         """Requirements of a fitted tabulator."""
         yield Fact("_kind", self._kind in KINDS, f"must be one of {KINDS}")
@@ -110,7 +122,8 @@ class Tabulator:
             names = getattr(self, name)
             are_names = all(isinstance(it, str) for it in names) and isinstance(names, list)
             yield Fact(name, are_names, "must be strings")
-        yield Fact("has_bag", isinstance(self.has_bag, bool), "must be True or False")
+        for name in ("has_bag", "has_keys"):
+            yield Fact(name, isinstance(getattr(self, name), bool), "must be True or False")
         is_width = isinstance(self._n_columns, Integral) and int(self._n_columns) >= 0
         yield Fact("_n_columns", is_width, "must be the number of columns")
         yield Fact("_binning", hasattr(self._binning, "transform"), "must be a transformer")
@@ -132,6 +145,7 @@ class Tabulator:
         self.columns: list[str] = []
         self._rivals: list[str] = []
         self._n_columns = X.data.shape[1] if X.data.ndim > 1 else 1
+        self.has_keys = isinstance(content, ItemTable)
         if self._kind == "numbers":
             self._fit_bins(as_numbers(X, np.float64), sample_weight)
         elif self._kind == "symbols":
@@ -147,7 +161,7 @@ class Tabulator:
             raise ValueError("X has no symbols: its feature dicts are empty")
         if given is not None and given not in names:
             raise ValueError(f"observation={given!r} is not among the columns of X: {_some(names)}")
-        self.has_bag = isinstance(content, ItemTable) and len(names) > MOST_KEYS
+        self.has_bag = self.has_keys and len(names) > MOST_KEYS
         table = content.columns(content.usual_names()) if self.has_bag else _columns_of(content)
         if given is None and len(table.names) == 1:
             given = table.names[0]

@@ -172,6 +172,30 @@ class Vocabulary:
         """
         return _ids(self._table.lookup, self._table.lookup_joined, tokens)
 
+    def take(self, ids: np.ndarray) -> tuple["Vocabulary", np.ndarray]:
+        """Take some of the strings, in a given order.
+
+        Parameters
+        ----------
+        ids : ndarray of int, all different
+
+        Returns
+        -------
+        vocabulary : Vocabulary
+        new : ndarray of int32 of shape (n_symbols,)
+            The id in it of each string here, -1 of those left out.
+
+        Examples
+        --------
+        >>> from sklearn_crcrf.data.vocabulary import Vocabulary
+        >>> Vocabulary(["the", "a", "dog"]).take(np.array([2, 0]))
+        (<Vocabulary of 2 symbols>, array([ 1, -1,  0], dtype=int32))
+        """
+        symbols = self._table.symbols
+        new = np.full(len(symbols), -1, dtype=np.int32)
+        new[ids] = np.arange(len(ids), dtype=np.int32)
+        return Vocabulary([symbols[i] for i in ids.tolist()]), new
+
     def copy(self) -> "Vocabulary":
         """Get a vocabulary with the same strings; either can then be extended without the other."""
         return Vocabulary(self._table.symbols)

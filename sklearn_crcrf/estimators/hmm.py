@@ -104,6 +104,7 @@ class HMM(CountingClassifier):
         :math:`\log p(\mathrm{token} \mid \mathrm{label})` of a token whose symbols are all unknown.
     {attribute_names_}
     {counts_}
+    {receipt_}
     {tabulator_}
     {encoder_}
     {n_features_in_}

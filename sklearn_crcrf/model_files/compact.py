@@ -78,7 +78,7 @@ class CompactClassifier(BaseSequenceClassifier):
         """Raise ValueError: there are no counts to add to."""
         raise ValueError(ONLY_PREDICTS)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def forget(self, X: Any, y: Any, sample_weight: Any = None, *, purge: bool = False) -> Any:
         """Raise ValueError: there are no counts to subtract from."""
         raise ValueError(ONLY_PREDICTS)
 

@@ -28,6 +28,7 @@ from ...counts.counter import (
     kind_of_links,
 )
 from ...counts.links import KINDS_OF_LINKS
+from ...counts.parts import PartialCounts
 from ...counts.prepared import Prepared
 from ...counts.renumbering import renumber
 from ...counts.rows import FLOOR
@@ -48,7 +49,7 @@ from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Fact, Requirement, below, indices
 from ...utils.warning import warn_caller
 from .contributions import attribute_names
-from .experts import Experts, all_experts, chosen_experts
+from .experts import Experts, all_experts, chosen_experts, context_experts
 from .fit_exponents import (
     MAX_ITER,
     HeldOut,
@@ -222,6 +223,7 @@ class EmpiricalCRF(CountingClassifier):
     observation_ : str or None
         The key or column that holds the words; None if X has numbers only.
     {counts_}
+    {receipt_}
     {tabulator_}
     {encoder_}
     model_ : SmoothedModel or FrequencyModel
@@ -589,6 +591,24 @@ class EmpiricalCRF(CountingClassifier):
         """Return the exponent of the rates of two labels in a row; 1 without smoothing."""
         return self.model_.exponents.asdict().get("transition", 1.0)
 
+    def _take(self, part: PartialCounts) -> None:
+        """Estimate from counts, without the fitted exponents of columns that are no more."""
+        names = self.encoder_.names
+        if names != part.plan.names and not isinstance(self.exponents, Mapping):
+            features = self.encoder_.lexicon.features
+            before, after = (
+                {
+                    name
+                    for expert in context_experts(some, features)
+                    for name in expert.exponent_names
+                }
+                for some in (names, part.plan.names)
+            )
+            lost = before - after
+            kept = {k: v for k, v in self._exponents.items() if k not in lost}
+            self._exponents: dict[str, float] = kept
+        super()._take(part)
+
     def _fit_to(self, corpus: LabelledObservations) -> None:
         """Count once, fit the exponents by cross-validation if asked to, and estimate."""
         if self.exponents != "fit":
@@ -620,7 +640,7 @@ class EmpiricalCRF(CountingClassifier):
             warn_caller(NOTHING_COMPLETE)
             self.n_iter_, self.converged_ = 0, True
             self.loss_curve_ = list[float]()
-        self._estimate(total)
+        self._estimate_in_order(total)
 
     def _fit_exponents(self, parts: list[HeldOut]) -> None:
         """Move the exponents towards the greatest likelihood of the labels."""
