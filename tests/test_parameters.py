@@ -42,6 +42,7 @@ HAS = {
     "MEMM": SHARED,
     "CRFsuiteCRF": {"verbose"},
     "EmpiricalCRF": {"sigma", "validation_fraction"},
+    "EmpiricalCRFCV": set(),
     "HMM": set(),
     "StructuredPerceptron": SHARED - {"sigma"},
     "PassiveAggressiveCRF": SHARED - {"sigma"},

@@ -312,15 +312,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         check_fitted(self)
         sequences = self._check_X(X, y)
         weights = token_weights(sequences, sample_weight)
-        predicted = sequences.mirror.flat(self.predict(X), "predicted")
-        y, is_known = completed(sequences.y, predicted)
-        weights = np.where(is_known, weights, 0.0)
-        if not weights.any():
-            raise ValueError(
-                "there is nothing to score: no token of X has a known label and a positive weight"
-            )
-        correct = predicted.data.astype(object) == y.data.astype(object)
-        return float(np.average(correct.astype(float), weights=weights))
+        return accuracy(sequences.y, sequences.mirror.flat(self.predict(X), "predicted"), weights)
 
     def _scores_per_token(self) -> int:
         return len(self.classes_)
@@ -471,6 +463,18 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         batches = batches_of(structure, self._scores_per_token())
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return parallel(delayed(run)(batch) for batch in batches)
+
+
+def accuracy(y: SequenceArray, predicted: SequenceArray, weights: np.ndarray) -> float:
+    """Return the share of tokens with the right label, as :meth:`BaseSequenceClassifier.score`."""
+    y, is_known = completed(y, predicted)
+    weights = np.where(is_known, weights, 0.0)
+    if not weights.any():
+        raise ValueError(
+            "there is nothing to score: no token of X has a known label and a positive weight"
+        )
+    correct = predicted.data.astype(object) == y.data.astype(object)
+    return float(np.average(correct.astype(float), weights=weights))
 
 
 def check_targets(y: np.ndarray) -> None:

@@ -50,7 +50,8 @@ class GivenLabels:
     """
 
     def __init__(self, y: SequenceArray, classes: np.ndarray):
-        self.ids, self.classes = label_columns(y, classes), classes
+        self.labels, self.classes = y, classes
+        self.ids = label_columns(y, classes)
         labels = classes.tolist()
         self._scheme = scheme_of(labels) if are_segments(labels) else None
 
@@ -78,20 +79,35 @@ class GivenLabels:
         classes : ndarray
             The labels of the columns of the scores, in order. Other labels are impossible.
         """
-        y, columns = self.ids[tokens], np.full(len(self.classes) + 1, -1)
-        columns[np.flatnonzero(np.isin(self.classes, classes))] = np.arange(len(classes))
+        y, columns = self.ids[tokens], self._columns(classes)
         log_z, probability = marginals(structure, scores, first)
-        column, is_given = columns[y], y != UNKNOWN
-        chosen = probability[np.arange(len(y)), np.maximum(column, 0)]
+        chosen = probability[np.arange(len(y)), np.maximum(columns[y], 0)]
         with np.errstate(divide="ignore"):
-            of_tokens = np.log(np.where(column < 0, 0.0, chosen))
-        of_tokens[~is_given] = np.nan
-        of_sequences = _scores_of_given(structure, scores, first, column, is_given)
-        of_sequences -= np.where(np.isneginf(log_z), 0.0, log_z)  # where no path is possible
+            of_tokens = np.log(np.where(columns[y] < 0, 0.0, chosen))
+        of_tokens[y == UNKNOWN] = np.nan
+        of_sequences = _given_score(structure, scores, first, y, columns)
         of_segments: list[list[tuple]] = [[] for _ in range(structure.n_units)]
         if self.have_segments(structure):
             of_segments = self._segments(structure, scores, y, columns)
-        return GivenLogProba(of_tokens, of_segments, np.minimum(of_sequences, 0.0))
+        return GivenLogProba(of_tokens, of_segments, _normalised(of_sequences, log_z))
+
+    def sequence_log_proba(
+        self,
+        structure: Structure,
+        scores: Scores,
+        first: int,
+        tokens: np.ndarray,
+        classes: np.ndarray,
+    ) -> np.ndarray:
+        """Return the log-probability of the labels of each sequence, as :meth:`log_proba`."""
+        score = _given_score(structure, scores, first, self.ids[tokens], self._columns(classes))
+        return _normalised(score, structure.log_partition(scores)[0])
+
+    def _columns(self, classes: np.ndarray) -> np.ndarray:
+        """Return the column of each label; -1 for labels without one, and in the end."""
+        columns = np.full(len(self.classes) + 1, -1)
+        columns[np.flatnonzero(np.isin(self.classes, classes))] = np.arange(len(classes))
+        return columns
 
     def _segments(
         self, structure: Structure, scores: Scores, y: np.ndarray, columns: np.ndarray
@@ -115,10 +131,11 @@ class GivenLabels:
         return segments_by_sequence(segments, value, structure.n_units)
 
 
-def _scores_of_given(
-    structure: Structure, scores: Scores, first: int, column: np.ndarray, is_given: np.ndarray
+def _given_score(
+    structure: Structure, scores: Scores, first: int, y: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
     """Return the score of the given labels of each sequence; log of a sum if some are unknown."""
+    column, is_given = columns[y], y != UNKNOWN
     value, _ = structure.score(scores, np.maximum(column, 0))
     unit = structure.units_of(np.arange(structure.n_tokens))
     partly = np.zeros(structure.n_units, dtype=bool)
@@ -128,3 +145,8 @@ def _scores_of_given(
         value[partly] = log_partition(structure, scores.allow(allowed), first)[partly]
     value[unit[is_given & (column < 0)]] = -np.inf
     return value
+
+
+def _normalised(score: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+    """Return log-probabilities, -inf where no path is possible."""
+    return np.minimum(score - np.where(np.isneginf(log_z), 0.0, log_z), 0.0)

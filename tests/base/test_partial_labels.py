@@ -10,6 +10,7 @@ from sklearn_crcrf import (
     HMM,
     CalibratedSequenceClassifier,
     EmpiricalCRF,
+    EmpiricalCRFCV,
     FeatureInduction,
     OpinionPoolCRF,
     SegmentF1Classifier,
@@ -34,6 +35,7 @@ ESTIMATORS = [
     OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())]),
     CalibratedSequenceClassifier(CRF(tol=0.1), cv=2),
     SegmentF1Classifier(CRF(tol=0.1), cv=2),
+    EmpiricalCRFCV([1.0], [0.5, 1.0], cv=2),
 ]
 
 

@@ -61,7 +61,7 @@ from .fit_exponents import (
 )
 from .frequencies import FrequencyModel
 from .model import Statistics
-from .out_of_fold import METHODS, folds_of, left_out, read_corpus
+from .out_of_fold import METHODS, answers_of, folds_of, read_corpus
 from .product_spelling import ProductSpelling
 from .run_rates import RUNS, RunRates
 from .segment_rates import (
@@ -476,7 +476,8 @@ class EmpiricalCRF(CountingClassifier):
         sequences, weights = twin._check_training(X, y, sample_weight, reset=True)
         corpus = read_corpus(twin, sequences, weights)
         fold = folds_of(cv, sequences, groups)
-        return METHODS[method](corpus, left_out(twin, corpus, fold))
+        (answer,) = answers_of(METHODS[method], [twin], corpus, fold)
+        return answer.result()
 
     def known_tokens(self, X: Any) -> Any:
         """Which words were seen in training.
@@ -565,7 +566,7 @@ class EmpiricalCRF(CountingClassifier):
         seen = counts[Template(((self.encoder_.names[0], 0),))].events[:, -1]
         self._rank = self._set_classes(seen, more_labels)
         statistics = Statistics(self.encoder_, renumber(counts, self._rank), len(self.classes_))
-        strength = (1.0 / max(self.sigma, NARROWEST)) ** 2
+        strength = self._strength
         spelling, mu_oov = SPELLINGS[self.spelling], self.mu_oov
         exponents: dict[str, float] = self._exponents
         if self.zeros == "smoothed":
@@ -579,13 +580,27 @@ class EmpiricalCRF(CountingClassifier):
             self.model_ = FrequencyModel(
                 statistics, spelling, strength, mu_oov, exponents, floor, self.known_neighbour
             )
-        transition = self._transition_exponent()
-        self._run_rates = [
-            RunRates(statistics.counts[template], len(self.classes_), strength, transition)
-            for template in RUNS[: self.order - 1]
-        ]
         self.exponents_ = self.model_.exponents.asdict()
         self.counts_ = counts
+        self._run_rates = self._estimate_runs()
+
+    def _estimate_like(self, other: Self) -> None:
+        """Take over estimates from the same counts, where mu_oov and order may be others."""
+        for name in ("classes_", "exponents_", "counts_", "_rank", "_kept_from"):
+            setattr(self, name, getattr(other, name))
+        self.model_ = other.model_.with_mu_oov(self.mu_oov)
+        self._run_rates = self._estimate_runs()
+
+    def _estimate_runs(self) -> list[RunRates]:
+        """Estimate the rates of three labels in a row, and of more."""
+        counts, n_labels = self.model_.statistics.counts, len(self.classes_)
+        shared = n_labels, self._strength, self._transition_exponent()
+        return [RunRates(counts[template], *shared) for template in RUNS[: self.order - 1]]
+
+    @property
+    def _strength(self) -> float:
+        """What the pseudo-counts of priors are multiplied by."""
+        return (1.0 / max(self.sigma, NARROWEST)) ** 2
 
     def _transition_exponent(self) -> float:
         """Return the exponent of the rates of two labels in a row; 1 without smoothing."""

@@ -1,7 +1,8 @@
 """What both kinds of models have: statistics of words, estimates, and named exponents."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -94,6 +95,14 @@ class CountedModel(Storable):
     def structure(self, structure: Structure, types: np.ndarray | None) -> Structure:
         """Return the structure of the scores, given links and the ids of their types."""
         return structure
+
+    def with_mu_oov(self, mu_oov: float) -> Self:
+        """Return the same model with another exponent of the distribution of an unseen word."""
+        twin = copy(self)
+        twin.exponents, twin.state = copy(self.exponents), copy(self.state)
+        twin.exponents.set_factor(UNSEEN, len(self.spelling.names), mu_oov)
+        twin.state.exponents = twin.exponents.table()
+        return twin
 
     def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
         """For each slot: the symbols of its attributes, and their ids for each row."""
@@ -240,6 +249,11 @@ class Exponents:
     def table(self) -> np.ndarray:
         """Exponents of shape (n_kinds, n_slots)."""
         return self._factors * self.values[self._which]
+
+    def set_factor(self, kind: int, n_slots: int, factor: float) -> None:
+        """Replace the factor of the exponents of the first slots for one kind of word."""
+        self._factors = self._factors.copy()
+        self._factors[kind, :n_slots] = factor
 
     def pullback(self, weight: np.ndarray) -> np.ndarray:
         """Gradient in the values, given the gradient ``weight`` in the table."""

@@ -1,16 +1,17 @@
 """Predictions for training data, each by a model of the other data."""
 
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, check_cv
 
 from ...base.batch_values import check_shared_scores, marginals
 from ...base.batches import Batch
-from ...base.given_labels import GivenLabels, GivenLogProba
+from ...base.given_labels import GivenLabels
 from ...counts import Counts
 from ...counts.counter import LabelledObservations, count_folds_of_corpus
 from ...data.layout import Layout, Sequences
@@ -100,13 +101,18 @@ class LeftOut(NamedTuple):
 
         return self.estimator._in_batches(self.structure, run)
 
-    def log_proba(
-        self, corpus: LabelledCorpus, structure: Structure, scores: Scores, first: int
-    ) -> GivenLogProba:
-        """Return how probable the given labels of a batch are."""
+    def of_given(
+        self,
+        corpus: LabelledCorpus,
+        function: Callable[..., Any],
+        structure: Structure,
+        scores: Scores,
+        first: int,
+    ) -> Any:
+        """Return a function of the given labels of a batch, such as how probable they are."""
         begin = self.structure.offsets[first]
         tokens = self.tokens(corpus)[begin : begin + structure.n_tokens]
-        return corpus.y.log_proba(structure, scores, first, tokens, self.estimator.classes_)
+        return function(structure, scores, first, tokens, self.estimator.classes_)
 
     def tokens(self, corpus: LabelledCorpus) -> np.ndarray:
         """Return the numbers of the tokens of the sequences."""
@@ -181,84 +187,198 @@ def _groups_of_sequences(groups: Any, sequences: Sequences) -> np.ndarray:
     return groups
 
 
-def left_out(estimator: Any, corpus: LabelledCorpus, fold: np.ndarray) -> Iterator[LeftOut]:
-    """Yield the sequences of all folds, each with an estimator fitted to the other folds.
+def left_out(
+    estimators: Sequence[Any], corpus: LabelledCorpus, fold: np.ndarray
+) -> Iterator[tuple[int, LeftOut]]:
+    """Yield the sequences of all folds, with each estimator fitted to the other folds.
 
     All folds are counted in one pass, then the counts of one fold at a time are subtracted.
 
     Parameters
     ----------
-    estimator : EmpiricalCRF
-        Which has read the corpus. It changes from fold to fold.
+    estimators : sequence of EmpiricalCRF
+        Which know the symbols and labels of the corpus, and differ in ``sigma``, ``mu_oov`` and
+        ``order`` at most. They change from fold to fold.
     corpus : LabelledCorpus
     fold : int64 ndarray of shape (n_sequences,)
         As of :func:`folds_of`.
+
+    Yields
+    ------
+    number : int
+        Which estimator.
+    part : LeftOut
     """
-    folds = count_folds_of_corpus(corpus.observations, estimator._templates(), fold)
+    templates = dict.fromkeys(chain.from_iterable(e._templates() for e in estimators))
+    folds = count_folds_of_corpus(corpus.observations, list(templates), fold)
     total = reduce(Counts.__add__, folds)
     for number, counts in enumerate(folds):
-        estimator._estimate(total - counts)
-        estimator.model_.word_tagger = False  # it would take longer to make than it saves here
-        sequences = np.flatnonzero(fold == number)
-        X = corpus.X[sequences]
-        yield LeftOut(estimator, estimator._prepare(X), estimator._structure(X), sequences)
+        sequences, left = np.flatnonzero(fold == number), total - counts
+        X, fitted = corpus.X[sequences], dict[float, tuple[Any, Any]]()
+        for i, estimator in enumerate(estimators):
+            if estimator.sigma in fitted:
+                like, prepared = fitted[estimator.sigma]
+                estimator._estimate_like(like)
+            else:
+                estimator._estimate(left)
+                estimator.model_.word_tagger = False  # making it would take longer than it saves
+                prepared = estimator._prepare(X)
+                fitted[estimator.sigma] = estimator, prepared
+            yield i, LeftOut(estimator, prepared, estimator._structure(X), sequences)
 
 
-def best_labels(corpus: LabelledCorpus, parts: Iterable[LeftOut]) -> Any:
-    """Return the labels of the best paths, in the layout of X."""
-    classes = corpus.y.classes
-    predicted = np.empty(len(corpus.y.ids), dtype=classes.dtype)
-    for part in parts:
+def are_elsewhere(ids: np.ndarray, corpus: LabelledCorpus, fold: np.ndarray) -> np.ndarray:
+    """Tell which symbols of tokens are also in other folds, where tokens have weights.
+
+    Parameters
+    ----------
+    ids : int ndarray of shape (n_tokens,)
+        Not negative.
+    corpus : LabelledCorpus
+    fold : int64 ndarray of shape (n_sequences,)
+
+    Returns
+    -------
+    bool ndarray of shape (n_tokens,)
+    """
+    has_weight = corpus.observations.weights > 0
+    pairs = np.repeat(fold, corpus.X.lengths) * (ids.max(initial=0) + 1) + ids
+    (_, of_ids, n_ids), (_, of_pairs, n_pairs) = (
+        np.unique(values, return_inverse=True, return_counts=True) for values in (ids, pairs)
+    )
+    n_ids, n_pairs = np.bincount(of_ids, has_weight), np.bincount(of_pairs, has_weight)
+    return n_ids[of_ids] > n_pairs[of_pairs]
+
+
+class Answer(ABC):
+    """What is asked of all sequences, while they are left out part by part.
+
+    Parameters
+    ----------
+    corpus : LabelledCorpus
+    """
+
+    def __init__(self, corpus: LabelledCorpus):
+        self._corpus = corpus
+        self._start()
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Make space for the values of all sequences."""
+
+    @abstractmethod
+    def add(self, part: LeftOut) -> None:
+        """Take in the values of some sequences."""
+
+    @abstractmethod
+    def result(self) -> Any:
+        """Return the values of all sequences."""
+
+
+class Labels(Answer):
+    """The labels of the best paths, in the layout of X."""
+
+    def _start(self) -> None:
+        y = self._corpus.y
+        self.found = np.empty(len(y.ids), dtype=y.classes.dtype)
+
+    def add(self, part: LeftOut) -> None:
         found = np.concatenate(part.map(part.estimator._decode))
-        predicted[part.tokens(corpus)] = part.estimator.classes_[found]
-    return corpus.layout(predicted)
+        self.found[part.tokens(self._corpus)] = part.estimator.classes_[found]
+
+    def result(self) -> Any:
+        return self._corpus.layout(self.found)
 
 
-def probabilities(corpus: LabelledCorpus, parts: Iterable[LeftOut]) -> Any:
-    """Return the probabilities of all labels of each token, in the layout of X."""
-    classes = corpus.y.classes
-    predicted = np.zeros((len(corpus.y.ids), len(classes)))
-    for part in parts:
+class Probabilities(Answer):
+    """The probabilities of all labels of each token, in the layout of X."""
+
+    def _start(self) -> None:
+        y = self._corpus.y
+        self.found = np.zeros((len(y.ids), len(y.classes)))
+
+    def add(self, part: LeftOut) -> None:
         found = zip(*part.map(marginals), strict=True)
         log_z, probability = (np.concatenate(values) for values in found)
         impossible = part.sequences[np.isneginf(log_z)]
         if len(impossible):
             raise ValueError(f"no path of sequence {impossible[0]} is possible")
-        columns = np.flatnonzero(np.isin(classes, part.estimator.classes_))
-        predicted[np.ix_(part.tokens(corpus), columns)] = probability
-    return corpus.layout(predicted)
+        columns = np.flatnonzero(np.isin(self._corpus.y.classes, part.estimator.classes_))
+        self.found[np.ix_(part.tokens(self._corpus), columns)] = probability
+
+    def result(self) -> Any:
+        return self._corpus.layout(self.found)
 
 
-def log_probabilities(corpus: LabelledCorpus, parts: Iterable[LeftOut]) -> LogProbabilities:
-    """Return how probable the given labels are."""
-    tokens, sequences = np.empty(len(corpus.y.ids)), np.empty(len(corpus.X))
-    segments: list[list[tuple]] = [[] for _ in range(len(corpus.X))]
-    have_segments = True
-    for part in parts:
-        found = part.map(partial(part.log_proba, corpus))
-        tokens[part.tokens(corpus)] = np.concatenate([batch.tokens for batch in found])
-        sequences[part.sequences] = np.concatenate([batch.sequences for batch in found])
-        for number, of_sequence in part.by_number(batch.segments for batch in found):
-            segments[number] = of_sequence
-        have_segments &= corpus.y.have_segments(part.structure)
-    return LogProbabilities(corpus.layout(tokens), segments if have_segments else None, sequences)
+class LogProba(Answer):
+    """How probable the given labels are, as :class:`LogProbabilities`."""
+
+    def _start(self) -> None:
+        n = len(self._corpus.X)
+        self._tokens, self._sequences = np.empty(len(self._corpus.y.ids)), np.empty(n)
+        self._segments: list[list[tuple]] = [[] for _ in range(n)]
+        self._have_segments = True
+
+    def add(self, part: LeftOut) -> None:
+        y = self._corpus.y
+        found = part.map(partial(part.of_given, self._corpus, y.log_proba))
+        self._tokens[part.tokens(self._corpus)] = np.concatenate([own.tokens for own in found])
+        self._sequences[part.sequences] = np.concatenate([own.sequences for own in found])
+        for number, segments in part.by_number(own.segments for own in found):
+            self._segments[number] = segments
+        self._have_segments &= y.have_segments(part.structure)
+
+    def result(self) -> LogProbabilities:
+        segments = self._segments if self._have_segments else None
+        return LogProbabilities(self._corpus.layout(self._tokens), segments, self._sequences)
 
 
-def spans(corpus: LabelledCorpus, parts: Iterable[LeftOut]) -> list[list[tuple]]:
-    """Return the segments of the best paths, with their probabilities."""
-    scheme = scheme_of(corpus.y.classes.tolist())
-    predicted: list[list[tuple]] = [[] for _ in range(len(corpus.X))]
-    for part in parts:
+class SequenceLogProba(Answer):
+    """How probable the given labels of each sequence are together."""
+
+    def _start(self) -> None:
+        self.found = np.empty(len(self._corpus.X))
+
+    def add(self, part: LeftOut) -> None:
+        of_given = self._corpus.y.sequence_log_proba
+        found = part.map(partial(part.of_given, self._corpus, of_given))
+        self.found[part.sequences] = np.concatenate(found)
+
+    def result(self) -> np.ndarray:
+        return self.found
+
+
+class Spans(Answer):
+    """The segments of the best paths, with their probabilities."""
+
+    def _start(self) -> None:
+        self._scheme = scheme_of(self._corpus.y.classes.tolist())
+        self.found: list[list[tuple]] = [[] for _ in range(len(self._corpus.X))]
+
+    def add(self, part: LeftOut) -> None:
         part.structure.require(["span_log_probability"], type(part.estimator).__name__)
-        found = part.map(partial(part.estimator._spans, scheme=scheme))
-        for number, of_sequence in part.by_number(found):
-            predicted[number] = of_sequence
-    return predicted
+        found = part.map(partial(part.estimator._spans, scheme=self._scheme))
+        for number, spans in part.by_number(found):
+            self.found[number] = spans
+
+    def result(self) -> list[list[tuple]]:
+        return self.found
 
 
-METHODS: dict[str, Callable[[LabelledCorpus, Iterable[LeftOut]], Any]] = {
-    "predict": best_labels,
-    "predict_proba": probabilities,
-    "log_proba": log_probabilities,
-    "spans": spans,
+Kind = TypeVar("Kind", bound=Answer)
+METHODS: dict[str, type[Answer]] = {
+    "predict": Labels,
+    "predict_proba": Probabilities,
+    "log_proba": LogProba,
+    "spans": Spans,
 }
+
+
+def answers_of(
+    kind: type[Kind], estimators: Sequence[Any], corpus: LabelledCorpus, fold: np.ndarray
+) -> list[Kind]:
+    """Return what each estimator says of all sequences, each fold left out in turn."""
+    answers = [kind(corpus) for _ in estimators]
+    for number, part in left_out(estimators, corpus, fold):
+        answers[number].add(part)
+    return answers
