@@ -10,6 +10,7 @@ from .data.graphs import GraphArray as GraphArray
 from .data.ragged import SequenceArray as SequenceArray
 from .data.sequences import as_sequences as as_sequences
 from .display.notebook.explanation import explain as explain
+from .estimators.annotators import SequenceLabelModel as SequenceLabelModel
 from .estimators.boosting import BoostedCRF as BoostedCRF
 from .estimators.calibration import CalibratedSequenceClassifier as CalibratedSequenceClassifier
 from .estimators.calibration import SegmentF1Classifier as SegmentF1Classifier

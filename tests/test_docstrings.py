@@ -57,6 +57,7 @@ OPTIONS = {
     "syntax": set(SYNTAXES),
     "criterion of SemiMarkovCRF": set(CRITERIA) - {"piecewise", "pseudo_likelihood"},
     "features of SegmentFeatures": set(),
+    "scheme of SequenceLabelModel": {"auto", *ONE_TO_ONE},
     "scheme of SegmentFeatures": set(ONE_TO_ONE),
     "scheme of SemiMarkovCRF": set(ONE_TO_ONE),
     "similarity of SegmentGazetteer": {"exact", "jaccard", "tfidf"},

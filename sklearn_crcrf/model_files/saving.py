@@ -228,20 +228,21 @@ def _stored(content: Content) -> StoredModel:
 
 
 def check_model(estimator: Any) -> None:
-    """Check that a model is a sequence classifier of this package.
+    """Check that a model is a sequence classifier of this package, or a model of annotators.
 
     Raises
     ------
     ValueError
-        If it is neither a sequence classifier nor a pipeline that ends in one.
+        If it is neither of them, nor a pipeline that ends in one.
     """
     _, last = steps_of(estimator)
     if isinstance(last, BaseSequenceClassifier):
         return
-    # Imported only here, because it imports the training by all its algorithms.
+    # Imported only here, because they import much, such as the training by all algorithms.
+    from ..estimators.annotators import SequenceLabelModel
     from ..estimators.crfsuite import CRFsuiteCRF
 
-    if not isinstance(last, CRFsuiteCRF):
+    if not isinstance(last, (CRFsuiteCRF, SequenceLabelModel)):
         raise ValueError(
             "the estimator must be a sequence classifier of sklearn_crcrf, or a pipeline that ends "
             f"in one, but is a {type(last).__name__}"
