@@ -22,6 +22,7 @@ from ..data.sequences import as_sequences, is_table
 from ..labels.encoding import as_label_array
 from ..labels.partial import completed, encode_allowed
 from ..labels.segments.segments import spell_segments
+from ..labels.soft import GivenProbabilities
 from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
 from ..utils.memory import require_memory, retain_freed_memory
@@ -334,6 +335,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             _check_n_features(self, sequences.X, reset=reset)
         if y is None:
             return sequences
+        if isinstance(y, GivenProbabilities):
+            return sequences._replace(y=y.read(sequences))
         labels = sequences.mirror.labels(y, "y")
         if is_table:
             check_targets(labels.data)

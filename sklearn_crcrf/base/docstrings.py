@@ -102,6 +102,13 @@ X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
 sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
     One weight for each sequence, or for each row of a table, or for each token; the weight
     of a sequence is then the mean over its tokens.
+labels : array-like of shape (n_labels,), optional
+    The label of each column of y, if y has probabilities. They are the classes, in sorted order,
+    also those that never have a probability above 0.
+pair_marginals : list of arrays of shape (n_tokens - 1, n_labels, n_labels), optional
+    If y has probabilities of the labels of sequences, also the joint probabilities of the labels
+    of neighbours, the label of the first one in the rows. Their sums are the probabilities in y.
+    Without them, the labels of all tokens are independent.
 classes : array-like of labels, optional
     For the first call: all labels there will be. Without it, new labels may come, as
     new attributes may.

@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 
 from ..base.classifier import BaseSequenceClassifier
+from ..base.docstrings import documented
 from ..base.weights import NamedWeights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds
+from ..labels.soft import declared_labels, soft_labels
 from ..out_of_core import CorpusFolder
 from ..out_of_core.corpus_folder import refuse_what_needs_all
 from ..structures import Structure, structure_of
@@ -64,6 +66,7 @@ class Pending:
             return self._fitted
 
 
+@documented
 class CountingClassifier(BaseSequenceClassifier):
     """Base of the classifiers that are trained by counting.
 
@@ -113,7 +116,15 @@ class CountingClassifier(BaseSequenceClassifier):
         return self._counter.encoder
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        labels: Any = None,
+        pair_marginals: Any = None,
+    ) -> Self:
         """Count the labelled sequences, and estimate all weights from the counts.
 
         Parameters
@@ -126,9 +137,13 @@ class CountingClassifier(BaseSequenceClassifier):
             :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too: its parts
             are in memory one after another.
         y : list of label lists, SequenceArray or 1-D array
-            Any hashable labels. Tokens with the label None are not counted.
+            Any hashable labels. Tokens with the label None are not counted. Or probabilities of
+            labels: arrays of shape (n_tokens, n_labels), or a SequenceArray of such data, possibly
+            CSR. Then the expected number of each event is counted.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
             One weight for each sequence, or for each row of a table, or for each token.
+        {labels}
+        {pair_marginals}
 
         Returns
         -------
@@ -140,6 +155,7 @@ class CountingClassifier(BaseSequenceClassifier):
         ValueError
             If there is no token, or input is not valid; the message says where.
         """
+        y = soft_labels(y, labels, pair_marginals)
         if isinstance(X, CorpusFolder):
             refuse_what_needs_all(y, sample_weight, {})
             return self.fit_parts(X.labelled_parts("counting"))
@@ -182,7 +198,16 @@ class CountingClassifier(BaseSequenceClassifier):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        labels: Any = None,
+        pair_marginals: Any = None,
+    ) -> Self:
         """Count more data; the model is the same as after one fit to all data.
 
         The weights are computed when they are needed next: when something is predicted, or an
@@ -192,10 +217,10 @@ class CountingClassifier(BaseSequenceClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight : as in :meth:`fit`
+        X, y, sample_weight, labels, pair_marginals : as in :meth:`fit`
         classes : array-like of labels, optional
-            For the first call: all labels that will ever occur. Without it, later calls may
-            bring new labels.
+            For the first call: all labels that will ever occur; by default ``labels``. Without
+            both, later calls may bring new labels.
 
         Returns
         -------
@@ -207,7 +232,7 @@ class CountingClassifier(BaseSequenceClassifier):
             If a label is not among the classes, ``classes`` differs from the first call, or X has
             columns that the first data did not have.
         """
-        since = self.__dict__
+        since, y = self.__dict__, soft_labels(y, labels, pair_marginals)
         self._validate_params()  # which scikit-learn leaves out after the first call
         self._check_can_change()
         if {"counts_", PENDING}.isdisjoint(vars(self)):
@@ -228,7 +253,16 @@ class CountingClassifier(BaseSequenceClassifier):
         self._postpone(Pending(fitted, counts), since)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None, *, purge: bool = False) -> Self:
+    def forget(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        labels: Any = None,
+        pair_marginals: Any = None,
+        purge: bool = False,
+    ) -> Self:
         """Remove counted data exactly: the model becomes as if it had never been counted.
 
         Only what the first fit fixed stays: the bins of numeric columns, and fitted exponents,
@@ -236,7 +270,7 @@ class CountingClassifier(BaseSequenceClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight : as given to :meth:`fit` or :meth:`partial_fit`
+        X, y, sample_weight, labels, pair_marginals : as given to :meth:`fit` or :meth:`partial_fit`
         purge : bool, default=False
             Whether nothing may tell what was forgotten: all strings get ids in the order of their
             text, not of their occurrence; keys of feature dicts that no token has any more are
@@ -252,7 +286,7 @@ class CountingClassifier(BaseSequenceClassifier):
             If some of it was never counted, or nothing would be left.
         """
         check_fitted(self)
-        since = self.__dict__
+        since, y = self.__dict__, soft_labels(y, labels, pair_marginals)
         fitted, counts = self._so_far()
         before, receipt = merge(*counts), None
         left = before.without(fitted._more(X, y, sample_weight))
@@ -266,7 +300,8 @@ class CountingClassifier(BaseSequenceClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)
-        self._fit_to(self._start(sequences, weights, LabelIds(classes)))
+        label_ids = LabelIds(declared_labels(y, classes))
+        self._fit_to(self._start(sequences, weights, label_ids))
 
     def _fit_to(self, corpus: LabelledObservations) -> None:
         """Count encoded data, and estimate."""

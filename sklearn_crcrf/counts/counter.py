@@ -11,6 +11,7 @@ from ..data.ragged import SequenceArray
 from ..data.symbols import warn_of_empty_tokens
 from ..labels.encoding import LabelIds
 from ..labels.partial import known_labels
+from ..labels.soft import SoftLabels
 from ..structures import Structure
 from ..utils.soundness import Fact, Requirement, below
 from .counting import ColumnWindow, count_folds_of
@@ -59,12 +60,17 @@ class Counter(NamedTuple):
         return Tokens(*self.plan.tabulator.transform(X), edge_types(X, structure), structure)
 
     def learn(
-        self, tokens: Tokens, y: SequenceArray, weights: np.ndarray
+        self, tokens: Tokens, y: SequenceArray | SoftLabels, weights: np.ndarray
     ) -> "LabelledObservations":
         """Encode labelled tokens, and give ids to new symbols and labels."""
-        y, weights = known_labels(y, weights)
-        observations, labels = self.encoder.learn(tokens), self.label_ids.learn(y)
-        return LabelledObservations(observations, labels, weights)
+        labels: np.ndarray | SoftLabels
+        if isinstance(y, SoftLabels):
+            ids = self.label_ids.learn(SequenceArray.from_sequences([y.classes]), "labels")
+            labels = y.renumbered(ids, len(self.label_ids))
+        else:
+            y, weights = known_labels(y, weights)
+            labels = self.label_ids.learn(y)
+        return LabelledObservations(self.encoder.learn(tokens), labels, weights)
 
     def encode(self, X: SequenceArray, structure: Structure) -> Observations:
         """Encode tokens without labels."""
@@ -132,12 +138,13 @@ class LabelledObservations(NamedTuple):
     Parameters
     ----------
     observations : Observations
-    labels : ndarray of shape (n_tokens,), int32
+    labels : ndarray of shape (n_tokens,), int32, or SoftLabels
+        Ids of labels, or the probability of each id.
     weights : ndarray of shape (n_tokens,)
     """
 
     observations: Observations
-    labels: np.ndarray
+    labels: Any
     weights: np.ndarray
 
     @property
@@ -185,8 +192,11 @@ def _count_others(
     observations, labels, _ = corpus
     tables = {}
     if observations.attributes is not None:
-        shape = len(labels), int(labels.max(initial=-1)) + 1
-        gold = sp.csr_array((weights, labels, np.arange(shape[0] + 1)), shape=shape)
+        if isinstance(labels, SoftLabels):
+            gold = labels.tokens.multiply(weights[:, None])
+        else:
+            shape = len(labels), int(labels.max(initial=-1)) + 1
+            gold = sp.csr_array((weights, labels, np.arange(shape[0] + 1)), shape=shape)
         counts = (observations.attributes.T @ gold).tocsr()
         counts.eliminate_zeros()
         counts.sort_indices()

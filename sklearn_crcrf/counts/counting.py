@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..data.ragged import SequenceArray, locate
-from .counts import BOUNDARY, Counts, Table, Template, aggregate, count_events, split
+from ..labels.soft import SoftLabels
+from .counts import BOUNDARY, Counts, Table, Template, aggregate, count_events, split, summed
 from .links import Links, Walks
 
 
@@ -18,8 +19,8 @@ class ColumnWindow:
     ----------
     columns : mapping from column name to int ndarray of shape (n_tokens,)
         Ids of the symbols, at most 2 ** 31 - 1.
-    labels : int ndarray of shape (n_tokens,), or None
-        Ids of the labels; None if only symbols are needed.
+    labels : int ndarray of shape (n_tokens,), SoftLabels, or None
+        Ids of the labels, or the probability of each id; None if only symbols are needed.
     offsets : array-like of shape (n_sequences + 1,)
         Where the sequences begin and end.
     links : Links, optional
@@ -66,7 +67,8 @@ class ColumnWindow:
         """Count a template: rows of given ids of the token, of its symbols, and of its labels.
 
         The weight of an event is the smallest weight of its token and of its labels' tokens, so a
-        pair of labels never counts more than either label.
+        pair of labels never counts more than either label. If labels have probabilities, it is
+        multiplied by the probability of the labels of the event.
 
         Parameters
         ----------
@@ -78,6 +80,8 @@ class ColumnWindow:
             offsets = [0, *template.labels]
             moved = [self._at(template, weights, k, True, np.inf) for k in offsets]
             weights = np.minimum.reduce(moved)
+        if isinstance(self._labels, SoftLabels):
+            return self._count_expected(self._labels, template, weights, given)
         labels = [(self._labels, offset) for offset in template.labels]
         if not self._walks_along(template):
             symbols = [(self._columns[name], offset) for name, offset in template.symbols]
@@ -89,6 +93,20 @@ class ColumnWindow:
         return aggregate(
             chain(own, around, of_labels), weights, len(self._walk(template).tokens[0])
         )
+
+    def _count_expected(
+        self,
+        labels: SoftLabels,
+        template: Template,
+        weights: np.ndarray,
+        given: Sequence[np.ndarray],
+    ) -> Table:
+        """Sum the weights of events times the probabilities of their labels."""
+        own = [self._at(template, _ids(ids), 0, True, 0) for ids in given]
+        symbols = [*own, *self.symbols(template)]
+        every = np.arange(self.offsets[-1])
+        tokens = [self._at(template, every, offset, True, -1) for offset in template.labels]
+        return expected_counts(labels, symbols, tokens, weights)
 
     def _symbol(self, template: Template, column: str, offset: int) -> np.ndarray:
         """Find one symbol of each event; a symbol of links is of the link into the token."""
@@ -132,6 +150,45 @@ class ColumnWindow:
             self._outside[offset] = np.concatenate([*edges, np.empty(0, dtype=np.int64)])
         moved[self._outside[offset]] = outside
         return moved
+
+
+def expected_counts(
+    labels: SoftLabels,
+    symbols: Sequence[np.ndarray],
+    tokens: Sequence[np.ndarray],
+    weights: np.ndarray,
+) -> Table:
+    """Count the events that tokens with probabilities of labels are expected to have.
+
+    Parameters
+    ----------
+    labels : SoftLabels
+    symbols : sequence of int32 ndarray of shape (n_events,)
+    tokens : sequence of ndarray of shape (n_events,)
+        The tokens whose labels each event has, -1 outside of their sequence.
+    weights : ndarray of shape (n_events,) or (1,)
+
+    Returns
+    -------
+    Table
+        Events are the symbols and then the labels.
+    """
+    weights = np.broadcast_to(weights, tokens[0].shape)
+    counted = np.flatnonzero(weights)
+    if len(counted) < len(weights):
+        symbols, tokens = ([ids[counted] for ids in columns] for columns in (symbols, tokens))
+        weights = weights[counted]
+    return summed(
+        (
+            aggregate(
+                [*(ids[events][event] for ids in symbols), *ids_of_labels],
+                weights[events][event] * probability,
+                len(event),
+            )
+            for events, event, ids_of_labels, probability in labels.expand(tokens)
+        ),
+        len(symbols) + len(tokens),
+    )
 
 
 def _ids(values: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Co-occurrence counts of symbols and labels: the sufficient statistics of empirical training."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -60,6 +61,17 @@ def count_events(
     return Table(*count_rows(ids, offsets, np.ascontiguousarray(weights, np.float64), n_events))
 
 
+def summed(tables: Iterable[Table], n_ids: int) -> Table:
+    """Merge tables of as many ids, each with few others."""
+    sums = [Table(np.empty((0, n_ids), dtype=np.int32, order="F"), np.empty(0))]
+    for table in tables:
+        sums.append(table)
+        # Each sum is at least twice as large as the next one, so that tables are merged seldom.
+        while len(sums) > 1 and len(sums[-1].weights) >= len(sums[-2].weights) // 2:
+            sums[-2:] = [merge(sums[-2], sums[-1])]
+    return reduce(merge, sums)
+
+
 def split(table: Table, n_parts: int) -> list[Table]:
     """One table for each first id 0, 1, ...: its rows, without that id."""
     bounds = np.searchsorted(table.events[:, 0], np.arange(n_parts + 1))
@@ -104,12 +116,17 @@ def subtract(a: Table, b: Table) -> Table:
 
 
 def frequent(table: Table, n_ids: int, least: float) -> Table:
-    """Return the rows whose first ``n_ids`` ids have a sum of weights of at least ``least``."""
+    """Return the rows whose first ``n_ids`` ids have a sum of weights of at least ``least``.
+
+    Sums of probabilities that are 1 may be less by a rounding error.
+    """
     events, weights = table
     begins = np.append(True, (events[1:, :n_ids] != events[:-1, :n_ids]).any(axis=1))
     starts = np.flatnonzero(begins[: len(events)])
     sums = np.add.reduceat(weights, starts) if len(starts) else weights
-    return _some(table, np.repeat(sums >= least, np.diff([*starts, len(events)])))
+    return _some(
+        table, np.repeat(sums >= least * (1.0 - _ROUNDING), np.diff([*starts, len(events)]))
+    )
 
 
 def _some(table: Table, chosen: np.ndarray) -> Table:

@@ -9,8 +9,10 @@ from itertools import permutations
 
 import numpy as np
 
+from ..labels.soft import SoftLabels
 from ..structures import Structure
 from ..structures.graph.chordal import ChordalUnits
+from .counting import expected_counts
 from .counts import Table, Template, aggregate
 
 TRIANGLE = "<triangle>"
@@ -95,7 +97,10 @@ def arranged(
 
 
 def count_triangles(
-    structure: Structure, types: np.ndarray | None, labels: np.ndarray, weights: np.ndarray
+    structure: Structure,
+    types: np.ndarray | None,
+    labels: np.ndarray | SoftLabels,
+    weights: np.ndarray,
 ) -> Table:
     """How often three labels occur in the triangles of chordal units without larger cliques.
 
@@ -104,7 +109,8 @@ def count_triangles(
     structure : Structure
     types : ndarray of shape (n_links,), optional
         Ids of the types of links.
-    labels, weights : ndarray of shape (n_tokens,)
+    labels : ndarray of shape (n_tokens,), or SoftLabels
+    weights : ndarray of shape (n_tokens,)
         A triangle has the smallest weight of its tokens.
 
     Returns
@@ -118,6 +124,8 @@ def count_triangles(
     triangle, codes, corners = arranged(codes, triangles, is_directed=True)
     n_orders = np.bincount(triangle, minlength=len(triangles))
     weight = PER_TRIANGLE // n_orders[triangle] * weights[triangles].min(axis=1)[triangle]
+    if isinstance(labels, SoftLabels):
+        return expected_counts(labels, [*codes.T.astype(np.int32)], [*corners.T], weight)
     return aggregate([*codes.T, *labels[corners].T], weight, len(triangle))
 
 

@@ -53,6 +53,9 @@ class Criterion(BaseEstimator, ABC):
     decoding = "viterbi"
     """The decoding that suits this criterion best: "viterbi" or "marginal"."""
 
+    takes_soft_labels = False
+    """Whether ``y`` may be :class:`~sklearn_crcrf.labels.soft.SoftLabels`."""
+
     @property
     def start(self) -> str:
         """Where training starts: "zeros", or "log_loss" for the optimum of the log loss."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..labels.soft import SoftLabels
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from .base import Criterion
 
@@ -9,7 +10,8 @@ from .base import Criterion
 class LogLoss(Criterion):
     r"""Negative log-likelihood of the gold paths, :math:`\log Z - s(y)` [1]_.
 
-    It is convex. With partial labels it is the likelihood of all paths that the labels allow.
+    It is convex. With partial labels it is the likelihood of all paths that the labels allow, and
+    with probabilities of labels it is the expected log-likelihood, :math:`\log Z - E[s(y)]`.
 
     References
     ----------
@@ -28,9 +30,10 @@ class LogLoss(Criterion):
     """
 
     requires = ("log_partition",)
+    takes_soft_labels = True
 
     def __call__(
-        self, structure: Structure, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray | SoftLabels
     ) -> tuple[np.ndarray, Pullback]:
         log_z, pull_z = structure.log_partition(scores)
         gold, pull_gold = structure.gold_score(scores, y)
@@ -58,8 +61,8 @@ class LogLoss(Criterion):
     ) -> Pullback:
         """Return the second derivatives times a direction: a difference of covariances."""
         _, pull_z = structure.covariance(scores, direction)
-        if y.ndim == 1:
-            return pull_z
+        if isinstance(y, SoftLabels) or y.ndim == 1:
+            return pull_z  # the score of gold labels is linear
         _, pull_gold = structure.covariance(scores.allow(y), direction)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:

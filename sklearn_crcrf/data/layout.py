@@ -216,8 +216,9 @@ def _is_flat(values: Any, n_tokens: int) -> bool:
 def check_one_per_token(y: SequenceArray, name: str) -> None:
     """Raise ValueError unless the data is one-dimensional."""
     if y.data.ndim != 1:
+        hint = "; the columns of probabilities need labels=" if name == "y" else ""
         raise ValueError(
-            f"{name} must have one value per token, but its data has shape {y.data.shape}"
+            f"{name} must have one value per token, but its data has shape {y.data.shape}{hint}"
         )
 
 

@@ -120,7 +120,7 @@ class LabelIds:
             self._add(encode_labels(classes, "classes")[0])
             self._n_declared = len(self._ids)
 
-    def learn(self, y: SequenceArray) -> np.ndarray:
+    def learn(self, y: SequenceArray, name: str = "y") -> np.ndarray:
         """Ids of all labels; new labels are given the next ids.
 
         Raises
@@ -128,10 +128,10 @@ class LabelIds:
         ValueError
             If a label is new, but all labels were declared; the message says where.
         """
-        labels, ids = encode_labels(y)
+        labels, ids = encode_labels(y, name)
         if self._n_declared is None:
             self._add(labels)
-        return find_labels(self._ids, labels, ids, y, "y")
+        return find_labels(self._ids, labels, ids, y, name)
 
     def lookup(self, y: SequenceArray) -> np.ndarray:
         """Ids of all labels, int32 of shape (n_tokens,); ValueError if a label is unknown."""
@@ -344,7 +344,7 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
     """
     different = list(different)
     n, n_tokens = len(different), len(y.data)
-    if name != "classes" and n > max(SOME, n_tokens / 2):
+    if name not in ("classes", "labels") and n > max(SOME, n_tokens / 2):
         problem = f"{name} has {n:,} different labels, for {n_tokens:,} tokens; {SWAPPED}"
         if n > MANY:
             raise ValueError(problem)

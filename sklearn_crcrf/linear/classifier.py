@@ -28,6 +28,7 @@ from ..feature_extraction.tagger_steps import tagger_steps
 from ..labels.constraints.constraints import as_constraints, forbidden_scores
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
+from ..labels.soft import SoftLabels
 from ..serving import Tagger
 from ..serving.linear import linear_content
 from ..structures import Scores, Structure
@@ -201,12 +202,20 @@ class LinearChainClassifier(LinearClassifier):
         attributes = self._encoder.fit_transform(self._tokens(sequences.X), extend=extend)
         check_magnitude(attributes, offsets)
         self.attribute_names_ = self._encoder.names
-        classes, ids, allowed = encode_partial_labels(sequences.y, classes)
+        soft = sequences.y if isinstance(sequences.y, SoftLabels) else None
+        if soft is None:
+            classes, ids, allowed = encode_partial_labels(sequences.y, classes)
+        else:
+            classes, soft = soft.among(classes)
+            ids, allowed = np.full(len(soft.tokens.indptr) - 1, -1, dtype=np.int32), None
         self.classes_: np.ndarray = classes
         weights = weights * label_weights(getattr(self, "class_weight", None), self.classes_, ids)
         self._constraints = as_constraints(getattr(self, "constraints", None), self.classes_)
         structure = self._training_structure(sequences.X, structure)
-        corpus = Corpus(attributes, ids, structure, sequence_weights(weights, offsets), allowed)
+        if soft is not None:
+            structure.require(["expected_score"], "y, with probabilities of labels,")
+        weight = sequence_weights(weights, offsets)
+        corpus = Corpus(attributes, ids, structure, weight, allowed, soft)
         check_possible(corpus, self._constraints)
         return corpus
 
@@ -334,7 +343,7 @@ def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarr
     if declared is not None:
         LabelIds(known).require(declared)
         return known
-    more, _, _ = encode_partial_labels(y)
+    more = y.classes if isinstance(y, SoftLabels) else encode_partial_labels(y)[0]
     return sort_labels(list(dict.fromkeys([*known.tolist(), *more.tolist()])))[0]
 
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges, locate, longest_first
 from ..labels.constraints.constraints import Constraints
+from ..labels.soft import SoftLabels
 from ..structures import Scores, Structure, TokenTransitions
 
 # About the number of state scores in a chunk, whose units go through a criterion together, and in
@@ -25,8 +26,10 @@ class Chunk(NamedTuple):
     start, stop : int
     structure : Structure
         The structure of these units.
-    y : ndarray of shape (stop - start,) of label ids, or bool of shape (stop - start, n_labels)
-        Label ids if all labels of the units are known; else which labels each token may have.
+    y : ndarray of shape (stop - start,) of label ids, or bool of shape (stop - start, n_labels), \
+or SoftLabels
+        Label ids if all labels of the units are known; else which labels each token may have, or
+        with which probability.
     weight : ndarray of shape (n_units,)
     no_transitions : TokenTransitions
         The ``token_transitions`` of the scores if transitions depend on no attributes: empty.
@@ -35,7 +38,7 @@ class Chunk(NamedTuple):
     start: int
     stop: int
     structure: Structure
-    y: np.ndarray
+    y: Any
     weight: np.ndarray
     no_transitions: TokenTransitions
 
@@ -47,11 +50,14 @@ class Corpus(NamedTuple):
     ----------
     X : CSR or ndarray of shape (n_tokens, n_attributes)
     y : ndarray of shape (n_tokens,), int32
-        Label ids; -1 where the label is not known, or only in part, as ``allowed`` says.
+        Label ids; -1 where the label is not known, or only in part, as ``allowed`` says, or only
+        with a probability, as ``soft`` says.
     structure : Structure
     weight : ndarray of shape (n_units,)
     allowed : bool ndarray of shape (n_tokens, n_labels), optional
         Which labels each token may have.
+    soft : SoftLabels, optional
+        The probability of each label of each token.
 
     Examples
     --------
@@ -69,11 +75,17 @@ class Corpus(NamedTuple):
     structure: Structure
     weight: np.ndarray
     allowed: np.ndarray | None = None
+    soft: SoftLabels | None = None
 
     @property
     def offsets(self) -> np.ndarray:
         """The first token of each unit, then the total number of tokens."""
         return self.structure.offsets
+
+    @property
+    def labels(self) -> Any:
+        """Label ids, or SoftLabels."""
+        return self.y if self.soft is None else self.soft
 
     def require_labels(self) -> None:
         """Raise ValueError if a label is not known; the message says where."""
@@ -89,8 +101,9 @@ class Corpus(NamedTuple):
         start, stop = self.offsets[units], self.offsets[units + 1]
         tokens = joined_ranges(start, stop - start)
         allowed = None if self.allowed is None else self.allowed[tokens]
+        soft = None if self.soft is None else self.soft.take(tokens)
         structure = self.structure.take(units)
-        return Corpus(self.X[tokens], self.y[tokens], structure, self.weight[units], allowed)
+        return Corpus(self.X[tokens], self.y[tokens], structure, self.weight[units], allowed, soft)
 
     def longest_first(self) -> "Corpus":
         """Order units by decreasing length, without units that are empty or of weight 0."""
@@ -124,8 +137,8 @@ class Corpus(NamedTuple):
         chunks, first = [], 0
         for last in ends:
             start, stop = int(self.offsets[first]), int(self.offsets[last])
-            y = self.y[start:stop]
-            if (y < 0).any():
+            y: Any = self.y[start:stop] if self.soft is None else self.soft.take(slice(start, stop))
+            if self.soft is None and (y < 0).any():
                 y = self.allowed[start:stop]  # type: ignore[index]  # given if y has -1
             structure = self.structure.take(slice(first, last))
             none = TokenTransitions.none(structure.n_rows)
@@ -134,8 +147,22 @@ class Corpus(NamedTuple):
         return chunks
 
 
+def label_counts(corpus: Corpus, n_labels: int) -> np.ndarray:
+    """Return how many tokens have each known label, of shape (n_labels,); expected of soft ones."""
+    if corpus.soft is not None:
+        return corpus.soft.tokens.sum(axis=0)
+    return np.bincount(corpus.y[corpus.y >= 0], minlength=n_labels)
+
+
 def transition_counts(corpus: Corpus, n_labels: int) -> np.ndarray:
-    """Return how often known labels are linked, of shape (n_labels, n_labels); row = previous."""
+    """Return how often known labels are linked, of shape (n_labels, n_labels); row = previous.
+
+    Of soft labels it is the expected number.
+    """
+    if corpus.soft is not None:
+        scores = Scores.of(np.zeros(corpus.soft.tokens.shape), np.zeros((n_labels, n_labels)))
+        _, pullback = corpus.structure.gold_score(scores, corpus.soft)
+        return pullback(np.ones(corpus.structure.n_units)).transition
     previous, current = (corpus.y[tokens] for tokens in corpus.structure.links())
     known = (previous >= 0) & (current >= 0)
     counts = np.zeros((n_labels, n_labels))
@@ -202,6 +229,14 @@ def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
             f"y, sequence {sequence}, position {position}: the constraints do not allow the label "
             "here"
         )
+    if corpus.soft is not None:
+        scores = Scores.of(np.zeros(corpus.soft.tokens.shape), *constraints.scores())
+        value, _ = corpus.structure.gold_score(scores, corpus.soft)
+        if np.isneginf(value).any():
+            raise ValueError(
+                f"y, sequence {np.argmin(value)}: labels have a positive probability that the "
+                "constraints do not allow; pair_marginals can give pairs of labels none"
+            )
     if corpus.allowed is not None:
         scores = Scores.of(np.zeros(corpus.allowed.shape), *constraints.scores())
         value, _ = corpus.structure.maximum(scores.allow(corpus.allowed))

@@ -21,6 +21,7 @@ from .._kernels.sparse.weights import (
 )
 from ..data.csr import csr_arrays
 from ..data.sums import RowSums
+from ..labels.soft import SoftLabels
 from .factoring import Factored, factor
 
 # An attribute that has weights for more labels than this gets a row of weights for all labels.
@@ -29,20 +30,23 @@ FEW_LABELS = 2
 Slices = Sequence[tuple[int, int]]
 
 
-def observed_pairs(X: sp.csr_array, y: np.ndarray, n_labels: int) -> sp.csr_array:
+def observed_pairs(X: sp.csr_array, y: np.ndarray | SoftLabels, n_labels: int) -> sp.csr_array:
     """Return the pairs of attribute and label that occur together at some token.
 
     Parameters
     ----------
     X : CSR of shape (n_tokens, n_attributes)
-    y : ndarray of shape (n_tokens,) of label ids, -1 where the label is not known
+    y : ndarray of shape (n_tokens,) of label ids, -1 where the label is not known, or SoftLabels
     n_labels : int
 
     Returns
     -------
     CSR of shape (n_attributes, n_labels)
-        Its entries are the pairs; their values are sums of the values of the attribute.
+        Its entries are the pairs; their values are sums of the values of the attribute, times the
+        probabilities of soft labels.
     """
+    if isinstance(y, SoftLabels):
+        return sp.csr_array(X.T @ y.tokens)
     n_attributes = X.shape[1]
     counts = count_pairs(*csr_arrays(X), y.astype(np.int32, copy=False), n_attributes)
     return sp.csr_array(counts, (n_attributes, n_labels))

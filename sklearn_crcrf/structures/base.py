@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..labels.soft import SoftLabels
 from .candidates import Candidates
 from .capabilities import Capabilities
 from .scores import AddTo, Ends, Pullback, ScoreGradient, Scores
@@ -193,20 +194,24 @@ class Structure(Capabilities, ABC):
         value, pullback = self.log_partition(scores)
         return value, pullback(weight, out)
 
-    def gold_score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    def gold_score(self, scores: Scores, y: np.ndarray | SoftLabels) -> tuple[np.ndarray, Pullback]:
         """Return scores of gold labellings, or of all labellings that partial labels allow.
 
         Parameters
         ----------
         scores : Scores
-        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool, \
+or SoftLabels
 
         Returns
         -------
         value : float64 ndarray of shape (n_units,)
-            For partial labels, the log-partition of the labellings that they allow.
+            For partial labels, the log-partition of the labellings that they allow; for soft
+            labels, the expected score.
         pullback : callable
         """
+        if isinstance(y, SoftLabels):
+            return self.expected_score(scores, y)
         if y.ndim == 1:
             return self.score(scores, y)
         return self.log_partition(scores.allow(y))

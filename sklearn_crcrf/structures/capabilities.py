@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..labels.soft import SoftLabels
 from .scores import Pullback, ScoreGradient, Scores
 
 
@@ -102,6 +103,23 @@ class Capabilities:
         pullback : callable
         """
         raise Unsupported(self, "log_partition_excluding")
+
+    def expected_score(self, scores: Scores, y: SoftLabels) -> tuple[np.ndarray, Pullback]:
+        """Return the expected scores of labellings, of which the probabilities are given.
+
+        Parameters
+        ----------
+        scores : Scores
+        y : SoftLabels
+
+        Returns
+        -------
+        value : ndarray of shape (n_units,)
+            -inf where a labelling of positive probability is impossible.
+        pullback : callable
+            Its score gradient is the expected number of uses of each score.
+        """
+        raise Unsupported(self, "expected_score")
 
     def conditional_scores(
         self, scores: Scores, y: np.ndarray, neighbours: Collection[int] = (-1, 1)

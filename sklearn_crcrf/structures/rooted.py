@@ -16,7 +16,9 @@ from .._kernels.chain.scores import BatchCounts, BatchScores
 from .._kernels.tree import sums as trees
 from .._kernels.tree.messages import TreeRows, best_other_labelling
 from ..data.ragged import joined_ranges
+from ..labels.soft import SoftLabels
 from .base import Structure
+from .expected import expected_score
 from .local import locally_normalised
 from .messages import Messages, TreeOrder
 from .scaled_sums import ScaledSums
@@ -122,6 +124,9 @@ class Rooted(Structure):
             return gradient
 
         return value, pullback
+
+    def expected_score(self, scores: Scores, y: SoftLabels) -> tuple[np.ndarray, Pullback]:
+        return expected_score(self, scores, y)
 
     def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
         sums = self.sums(scores)

@@ -16,6 +16,7 @@ from ...base.docstrings import documented
 from ...base.weights import NamedWeights, Weights
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
+from ...labels.soft import GivenProbabilities, soft_labels
 from ...linear.classifier import DECODERS, LinearChainClassifier, LinearClassifier
 from ...linear.corpus import Corpus
 from ...linear.folder_shards import FolderShards
@@ -185,7 +186,15 @@ default="log_loss"
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CRF":
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        labels: Any = None,
+        pair_marginals: Any = None,
+    ) -> "CRF":
         """Train on labelled sequences.
 
         Parameters
@@ -194,8 +203,13 @@ default="log_loss"
             its parts are in memory one after another.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; None for a label that is not known, and a set for one of
-            several: then the likelihood is the sum over all labellings that agree.
+            several: then the likelihood is the sum over all labellings that agree. Or
+            probabilities of labels: arrays of shape (n_tokens, n_labels), or a SequenceArray of
+            such data, possibly CSR. Then the criterion must be the log loss, and is its expected
+            value.
         {sample_weight}
+        {labels}
+        {pair_marginals}
 
         Returns
         -------
@@ -208,6 +222,7 @@ default="log_loss"
         ValueError
             If there is no token, or input is not valid; the message says where.
         """
+        y = soft_labels(y, labels, pair_marginals)
         known = self._known_weights() if self.warm_start else None
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         with self._replaced_by(self._unfitted()) as twin:
@@ -220,12 +235,21 @@ default="log_loss"
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "CRF":
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        labels: Any = None,
+        pair_marginals: Any = None,
+    ) -> "CRF":
         """Go once through more data by stochastic descent, from the present weights.
 
         Parameters
         ----------
-        X, y, sample_weight : as in :meth:`fit`
+        X, y, sample_weight, labels, pair_marginals : as in :meth:`fit`
         {classes}
 
         Returns
@@ -237,7 +261,7 @@ default="log_loss"
         ValueError
             If c1 is positive, or as in :meth:`fit`.
         """
-        since = self.__dict__
+        since, y = self.__dict__, soft_labels(y, labels, pair_marginals)
         self._validate_params()  # which scikit-learn leaves out after the first call
         if self.c1 > 0:
             raise ValueError(f"partial_fit has no penalty of absolute values, but c1={self.c1}")
@@ -258,6 +282,8 @@ default="log_loss"
         return self._named_weights() if hasattr(self, "coef_") else None
 
     def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
+        if isinstance(y, GivenProbabilities):
+            self._check_soft_labels()
         rng = check_random_state(self.random_state)
         if not is_part or known is None:
             self._n_seen, self._rate = 0.0, None
@@ -272,6 +298,19 @@ default="log_loss"
         before = self._matching(known)
         problem = self._problem(corpus, before if is_part else None)
         self._train(problem, before, stochastic, progress, held_out, is_part)
+
+    def _check_soft_labels(self) -> None:
+        """Raise ValueError if a parameter needs labels, not their probabilities."""
+        if not as_criterion(self.criterion).takes_soft_labels:
+            raise ValueError(
+                f"y has probabilities of labels, but criterion={self.criterion} needs the labels "
+                'themselves; criterion="log_loss" takes probabilities'
+            )
+        if self.class_weight is not None:
+            raise ValueError(
+                f"y has probabilities of labels, but class_weight={self.class_weight!r} needs the "
+                "labels themselves"
+            )
 
     def _matching(self, known: NamedWeights | None) -> Weights | None:
         """Known weights as weights of the attributes and labels of this fit."""

@@ -93,7 +93,7 @@ def observed_features(corpus: Corpus, n_labels: int) -> Features:
     >>> int((crf.coef_ != 0).sum())
     2
     """
-    pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, n_labels)
+    pairs = observed_pairs(sp.csr_array(corpus.X), corpus.labels, n_labels)
     return Features(pairs, transition_counts(corpus, n_labels) > 0)
 
 

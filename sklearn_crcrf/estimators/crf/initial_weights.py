@@ -11,7 +11,7 @@ from ...base.weights import NamedWeights, Weights
 from ...counts.classifier import CountingClassifier
 from ...criteria import log_loss
 from ...data.csr import sound_csr
-from ...linear.corpus import transition_counts
+from ...linear.corpus import label_counts, transition_counts
 from ...linear.designs import observed_pairs
 from ...linear.encoder import AttributeEncoder
 from ...linear.problem import Problem
@@ -38,14 +38,13 @@ def _empirical(problem: Problem) -> Weights:
     of what they say is said several times.
     """
     corpus, n = problem.corpus, problem.n_labels
-    known = corpus.y >= 0
-    prior = np.bincount(corpus.y[known], minlength=n) + PRIOR
+    prior = label_counts(corpus, n) + PRIOR
     prior /= prior.sum()
     pairs, independent = transition_counts(corpus, n), np.outer(prior, prior)
     rate = (pairs + PRIOR * independent) / ((pairs.sum() + PRIOR) * independent)
     X = abs(sp.csr_array(corpus.X))
     factor = SHARE / (X.sum() / max(1, X.shape[0]) + ALONE)
-    counts = observed_pairs(X, corpus.y, n)
+    counts = observed_pairs(X, corpus.labels, n)
     counts.data = factor * np.log1p(counts.data / (PRIOR * prior[counts.indices]))
     zeros = _zeros(problem)
     return zeros._replace(state=_flat(counts, problem), transition=factor * np.log(rate))

@@ -39,6 +39,7 @@ from ...data.ragged import SequenceArray
 from ...feature_extraction.tagger_steps import tagger_steps
 from ...labels.partial import label_columns
 from ...labels.segments.schemes import are_segments
+from ...labels.soft import GivenProbabilities
 from ...serving import Tagger
 from ...structures import Graph, HigherOrderChain, Scores, Structure, structure_of
 from ...structures.inference import INFERENCE, Inference, as_inference
@@ -91,6 +92,8 @@ FITTED_SHARE = 0.7
 NOTHING_COMPLETE = (
     "exponents keep their defaults: every sequence that could be held out has unknown labels"
 )
+# Parameters that need the label of every token.
+ALL_LABELS = {"exponents": "fit", "segments": "counted"}
 
 
 @documented
@@ -739,6 +742,12 @@ class EmpiricalCRF(CountingClassifier):
         for name, value in needed.items() if self.segments is not None else ():
             if (given := getattr(self, name)) != value:
                 raise ValueError(f'segments="counted" needs {name}={value!r}, got {given!r}')
+        for name, value in ALL_LABELS.items() if isinstance(y, GivenProbabilities) else ():
+            if getattr(self, name) == value:
+                raise ValueError(
+                    f"y has probabilities of labels, but {name}={value!r} needs the labels "
+                    "themselves"
+                )
         sequences, weights = super()._check_labelled(X, y, sample_weight, reset)
         if self.segments is not None:
             check_segmentations(sequences.y)

@@ -26,8 +26,8 @@ from ...utils.soundness import Array, Fact, Requirement, below, indices, sparse
 Symbols = Sequence[tuple[str, int]]
 """Columns, and offsets from the token."""
 
-# Words seen at most this often have their own exponents.
-SELDOM_SEEN = 10
+# Words seen at most this often have their own exponents; sums of probabilities are rounded.
+SELDOM_SEEN = 10 + 1e-6
 
 
 N_KINDS = 3

@@ -14,8 +14,8 @@ from ...counts.rows import Rows, Storable, association, label_counts, stack_rows
 from ...utils.soundness import Array, Fact, Requirement, indices, sparse
 from .model import Statistics, entry_values, smooth
 
-# Words seen at most this often stand in for unknown words.
-RARE = 15
+# Words seen at most this often stand in for unknown words; sums of probabilities are rounded.
+RARE = 15 + 1e-6
 
 
 class SpellingExpert(NamedTuple):

@@ -216,6 +216,9 @@ default="pseudo_likelihood"
         self._edge_encoder: EdgeEncoder = encoder.fit(nodes, extend=not reset)
         return sequences._replace(X=nodes, y=labels), weights[kept]
 
+    def _check_soft_labels(self) -> None:
+        raise ValueError("y has probabilities of labels, but GraphCRF needs the labels themselves")
+
     def _structure(self, X: SequenceArray) -> Structure:
         links = links_of(X)
         attributes = self._edge_encoder.transform_edges(X) if isinstance(X, GraphArray) else None

@@ -1,0 +1,124 @@
+"""Expected scores of labellings whose probabilities are given."""
+
+import numpy as np
+
+from ..data.ragged import joined_ranges
+from ..labels.soft import SoftLabels
+from .base import Structure
+from .scores import AddTo, Pullback, ScoreGradient, Scores
+
+# Differences of sums of probabilities below this are rounding errors.
+ROUNDING = 1e-12
+
+
+def expected_score(
+    structure: Structure, scores: Scores, y: SoftLabels
+) -> tuple[np.ndarray, Pullback]:
+    r"""Return expected scores; see :meth:`Capabilities.expected_score`.
+
+    Given probabilities p of labels and of pairs, and the scores s of tokens, a of transitions, b of
+    first and e of last tokens,
+
+    .. math::
+
+       E[s(y)] = \sum_{t, j} p_t(j)\, s_{tj} + \sum_{t, i, j} p_t(i, j)\, a_{tij} +
+       \sum_{t\ \mathrm{first}, j} p_t(j)\, b_j + \sum_{t\ \mathrm{last}, j} p_t(j)\, e_j.
+
+    It is linear in the scores, so its derivatives are the probabilities.
+    """
+    p, links = y.tokens.toarray(), _Links(structure, scores, y)
+    unit = structure.units_of(np.arange(structure.n_tokens))
+    value = _expectation(p, scores.state)
+    for tokens, of_end in zip(structure.ends, (scores.begin, scores.end), strict=True):
+        value[tokens] += _expectation(p[tokens], of_end)
+    value[links.current] += links.values()
+
+    def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+        gradient = ScoreGradient.of(out, scores)
+        expected = p * np.asarray(weight)[unit, None]
+        gradient.state[:] += expected
+        for tokens, of_end in zip(structure.ends, (gradient.begin, gradient.end), strict=True):
+            of_end[:] += expected[tokens].sum(axis=0)
+        links.add(np.asarray(weight)[unit[links.current]], gradient)
+        return gradient
+
+    return np.bincount(unit, value, structure.n_units), pullback
+
+
+def _expectation(p: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return expected scores of rows; what is impossible does not matter if it has no probability.
+
+    p and scores have the shape (n_rows, n_labels), and scores may have the shape (n_labels,).
+    """
+    return np.where(p > 0, p * np.where(p > 0, scores, 0.0), 0.0).sum(axis=1)
+
+
+class _Links:
+    """The probabilities of the labels of both ends of each link, and their transition scores.
+
+    Parameters
+    ----------
+    structure : Structure
+        With one link into a token at most.
+    scores : Scores
+    y : SoftLabels
+    """
+
+    def __init__(self, structure: Structure, scores: Scores, y: SoftLabels):
+        previous, self.current = structure.links()
+        self._n_labels, self._transition = y.n_labels, scores.transition
+        if y.pairs is None:
+            self._before, self._after = y.tokens[previous], y.tokens[self.current]
+        else:
+            self._pairs = y.pairs[self.current]
+        self._independent = y.pairs is None
+        # The entries of single links, which replace the common transition scores.
+        _, indptr, before, after, score = scores.token_transitions
+        row = structure.link_rows(scores)
+        has_entries = np.flatnonzero(row >= 0)
+        starts = indptr[row[has_entries]]
+        sizes = indptr[row[has_entries] + 1] - starts
+        self._entry, link = joined_ranges(starts, sizes), np.repeat(has_entries, sizes)
+        i, j = before[self._entry], after[self._entry]
+        self._link, self._pair = link, (i, j)
+        self._score, self._p = score[self._entry], self._probability(link, i, j)
+
+    def _probability(self, link: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Return the probability of one pair of labels at each of some links."""
+        if len(link) == 0:
+            return np.empty(0)
+        if self._independent:
+            return np.asarray(self._before[link, i]) * np.asarray(self._after[link, j])
+        return np.asarray(self._pairs[link, i.astype(np.int64) * self._n_labels + j])
+
+    def _common(self, table: np.ndarray) -> np.ndarray:
+        """Return the expectations of a table of pairs of labels, at each link."""
+        if self._independent:
+            return self._after.multiply(self._before @ table).sum(axis=1)
+        return self._pairs @ table.ravel()
+
+    def values(self) -> np.ndarray:
+        """Return the expected transition score of each link."""
+        forbidden, entries = np.isneginf(self._transition), np.isneginf(self._score)
+        common = np.where(forbidden, 0.0, self._transition)
+        own = np.where(entries, 0.0, self._score)
+        n_links = len(self.current)
+        value = self._common(common)
+        value += np.bincount(self._link, self._p * (own - common[self._pair]), n_links)
+        if forbidden.any() or entries.any():
+            change = self._p * (entries.astype(float) - forbidden[self._pair])
+            impossible = self._common(forbidden.astype(float))
+            impossible += np.bincount(self._link, change, n_links)
+            value[impossible > ROUNDING] = -np.inf
+        return value
+
+    def add(self, weight: np.ndarray, gradient: ScoreGradient) -> None:
+        """Add the expected number of uses of all transition scores; ``weight`` is of links."""
+        if self._independent:
+            weighted = self._after.multiply(weight[:, None]).tocsr()
+            gradient.transition[:] += (self._before.T @ weighted).toarray()
+        else:
+            gradient.transition[:] += (self._pairs.T @ weight).reshape(self._transition.shape)
+        of_entries = weight[self._link] * self._p
+        np.subtract.at(gradient.transition, self._pair, of_entries)
+        np.add.at(gradient.token_transitions, self._entry, of_entries)
