@@ -59,7 +59,12 @@ class Rows(NamedTuple):
 
     def number(self, token: int) -> int:
         """Return the number of the line of a token, counted from 1."""
-        return [i for i, line in enumerate(self.lines, start=1) if line][token]
+        return self.numbers[token]
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the lines of all tokens, counted from 1."""
+        return [i for i, line in enumerate(self.lines, start=1) if line]
 
     def has_width(self, widths: Iterable[int]) -> bool:
         """Say whether all tokens have the same number of columns, and it is one of these."""

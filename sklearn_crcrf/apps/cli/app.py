@@ -20,6 +20,7 @@ COMMANDS = {
         "evaluation",
         "print the accuracy: of a model, or of one that is trained on a part of the file",
     ),
+    "check": ("checking", "list the labels of a file that are probably wrong"),
     "inspect": ("inspection", "print what a model has learned"),
     "convert": ("conversion", "make a model of one of CRFsuite or CRF++"),
     "annotate": ("annotation", "label text in a browser, while a model learns"),

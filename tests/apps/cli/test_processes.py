@@ -42,7 +42,7 @@ def test_python_m_runs_it(tmp_path):
     done = run(tmp_path, "--help")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"usage: sklearn-crcrf")
-    for command in ("train", "tag", "evaluate", "inspect", "convert", "demo"):
+    for command in ("train", "tag", "evaluate", "check", "inspect", "convert", "demo"):
         assert command.encode() in done.stdout
 
 

@@ -14,10 +14,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn_crcrf import CRF, CRFsuiteCRF, EmpiricalCRF, TokenFeatures, Window, explain
 from sklearn_crcrf.base.contributions import Contributions
 from sklearn_crcrf.datasets import make_addresses
-from sklearn_crcrf.display import LabelComparison, Lattice, TaggedSequence, TaggedTree
+from sklearn_crcrf.display import (
+    LabelComparison,
+    LabelIssueList,
+    Lattice,
+    TaggedSequence,
+    TaggedTree,
+)
 from sklearn_crcrf.display.notebook._labels import find_scheme, runs_of_segments
 from sklearn_crcrf.display.notebook._markup import Markup, element
 from sklearn_crcrf.display.notebook.explanation import Explanation
+from sklearn_crcrf.estimators.label_issues import LabelIssues
 
 X, Y = make_addresses(40, random_state=0)
 TAGS = {
@@ -68,6 +75,16 @@ class Page(HTMLParser):
         return "".join(self.texts)
 
 
+def issues_of(labels, others):
+    """A table in which every label of the first sequence is an issue."""
+    place = np.arange(len(labels))
+    names = np.empty((2, len(labels)), dtype=object)
+    names[:] = labels, others
+    return LabelIssues(
+        0 * place, place, place + 1, *names, np.full(len(labels), 0.25), place, place + 1
+    )
+
+
 def displays(tokens, labels, others):
     """All kinds of displays of one sequence."""
     classes = list(dict.fromkeys([*labels, *others]))
@@ -88,10 +105,11 @@ def displays(tokens, labels, others):
         Lattice(tokens, classes, marginals, [(labels, 0.5), (others, 0.25)]),
         Explanation(tokens, labels, entries, -1.0),
         Explanation(tokens, labels, entries, -1.0, against=others),
+        LabelIssueList([tokens], issues_of(labels, others), len(tokens)),
     ]
 
 
-@for_each("i", range(10))
+@for_each("i", range(11))
 def test_what_looks_like_markup_is_text(i):
     display = displays(EVIL, EVIL[::-1], EVIL)[i]
     source = display._repr_html_()
@@ -227,6 +245,31 @@ def test_a_comparison_lists_what_is_wrong():
     assert "wrong boundary" not in str(LabelComparison([*"abcdef"], gold, predicted, scheme=None))
 
 
+def test_a_list_of_issues_shows_them_in_the_text():
+    words = [["Ann", "Lee", *["sings"] * 20], ["Rome"]]
+    issues = LabelIssues(
+        np.array([0, 1]),
+        np.array([0, 0]),
+        np.array([1, 1]),
+        np.array(["PER", "O"], dtype=object),
+        np.array(["PER", "LOC"], dtype=object),
+        np.array([0.01, 0.25]),
+        np.array([0, 0]),
+        np.array([2, 1]),
+    )
+    display = LabelIssueList(words, issues)
+    assert str(display).splitlines() == [
+        '1. sequence 0: given PER, suggested PER "Ann Lee", probability 0.01',
+        f"   [Ann] Lee{' sings' * 7} …",
+        "2. sequence 1: given O, suggested LOC, probability 0.25",
+        "   [Rome]",
+    ]
+    page = Page(display._repr_html_())
+    assert "Rome" in page.texts and "Ann" in page.texts
+    assert page.text.count("…") == 1
+    assert str(LabelIssueList(words, issues, 1)).count("\n") == 1
+
+
 def test_a_lattice_shows_labels_of_paths_and_likely_ones():
     classes = [f"L{j}" for j in range(30)]
     marginals = np.zeros((2, 30))
@@ -279,6 +322,8 @@ def test_parents_make_a_tree(parents):
         lambda: TaggedTree(["a"], ["A", "A"], [-1]),
         lambda: TaggedTree(["a"], ["A"], [-1], marginals=[[0.5, 0.5]], classes=["A"]),
         lambda: TaggedTree(["a"], ["A"], [-1, -1]),
+        lambda: LabelIssueList([["a"]], issues_of(["A", "B"], ["C", "C"])),
+        lambda: LabelIssueList([["a"]], issues_of(["A", "B"], ["C", "C"])[[1]]),
         lambda: Lattice(["a"], ["A"], [[0.5, 0.5]], []),
         lambda: Lattice(["a"], ["A"], [[1.0]], [(["A", "A"], 1.0)]),
     ],
@@ -292,6 +337,7 @@ def test_nothing_is_shown_as_nothing():
     empty = [
         TaggedSequence([], []),
         LabelComparison([], [], []),
+        LabelIssueList([["a"]], issues_of([], [])),
         TaggedTree([], [], []),
         Lattice([], ["A"], np.empty((0, 1)), [([], 1.0)]),
     ]

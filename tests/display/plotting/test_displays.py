@@ -19,10 +19,12 @@ from sklearn_crcrf import (
     SequenceArray,
     TokenFeatures,
     Window,
+    find_label_issues,
 )
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.display import (
     LabelConfusionDisplay,
+    LabelIssuesDisplay,
     RegularisationDisplay,
     ReliabilityDisplay,
     SegmentErrorsDisplay,
@@ -202,6 +204,33 @@ def test_segment_errors_are_stacked(tmp_path):
     assert widths == pytest.approx((errors.missed / true).sum())
     assert rendered(display, tmp_path)
     SegmentErrorsDisplay.from_predictions([["O"]], [["O"]])
+
+
+def test_issues_are_counted_by_labels_and_probability(tmp_path):
+    issues = find_label_issues(HMM(), X, Y, cv=3)
+    display = LabelIssuesDisplay.from_estimator(HMM(), X, Y, cv=3)
+    assert display.issues.probability.tolist() == issues.probability.tolist()
+    assert display.counts_.sum() == len(issues) or len(display.pairs_) == 20
+    totals = display.counts_.sum(axis=1)
+    assert (np.diff(totals) <= 0).all() and len(set(display.pairs_)) == len(display.pairs_)
+    for pair, row in zip(display.pairs_, display.counts_, strict=True):
+        same = np.array([(it.given, it.suggested) == pair for it in issues])
+        expected, _ = np.histogram(issues.probability[same], [0, 0.001, 0.01, 0.1, 1])
+        assert row.tolist() == expected.tolist()
+    assert list(display.bars_) == ["below 0.001", "below 0.01", "below 0.1", "others"]
+    for part, numbers in zip(display.bars_.values(), display.counts_.T, strict=True):
+        assert [bar.get_width() for bar in part] == numbers.tolist()
+    labels = names(display.ax_.get_yticklabels())
+    for (given, suggested), label in zip(display.pairs_, labels, strict=True):
+        same = f"{given}, other tokens"
+        assert label == (same if given == suggested else f"{given} → {suggested}")
+    assert any("other tokens" in label for label in labels)
+    few = display.plot(n_pairs=2)
+    assert len(few.pairs_) == 2 and few.counts_.shape == (2, 4)
+    assert rendered(display, tmp_path)
+    assert rendered(LabelIssuesDisplay(issues[:0]).plot(), tmp_path)
+    dollars = LabelIssuesDisplay.from_estimator(HMM(), [["$"], ["a"]] * 9, [["$x_$"], ["$^$"]] * 9)
+    assert rendered(dollars, tmp_path)
 
 
 def test_reliability_of_probabilities_that_are_right(tmp_path):
