@@ -28,6 +28,7 @@ from ...counts.counter import (
     kind_of_links,
 )
 from ...counts.links import KINDS_OF_LINKS
+from ...counts.observations import ATTRIBUTES
 from ...counts.parts import PartialCounts
 from ...counts.prepared import Prepared
 from ...counts.renumbering import renumber
@@ -412,6 +413,48 @@ class EmpiricalCRF(CountingClassifier):
             twin._fit_exponents_to(X, y, sample_weight)
         return self
 
+    def refit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
+        """Fit the exponents anew to data that were counted, as ``exponents="fit"`` does.
+
+        Fitted exponents depend on data that were forgotten, or learned, since. Each fold of the
+        given data is held out by subtracting its counts, so after ``refit_exponents`` of all data
+        that are left, in their order, the model is the one of a new fit to them: counts alone do
+        not tell which attributes a token had together. A part of the data is enough for exponents
+        that fit; the counts of all others stay. Experts that :meth:`fit` did not count take no
+        part.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as given to :meth:`fit` or :meth:`partial_fit`
+
+        Returns
+        -------
+        EmpiricalCRF
+
+        Raises
+        ------
+        ValueError
+            If some of the data were never counted, ``min_count`` is above 1, or there are no two
+            sequences with tokens.
+
+        Examples
+        --------
+        >>> from sklearn_crcrf import EmpiricalCRF
+        >>> from sklearn_crcrf.datasets import make_addresses
+        >>> X, y = make_addresses(60, random_state=0)
+        >>> crf = EmpiricalCRF(exponents="fit").fit(X, y).forget(X[40:], y[40:])
+        >>> fitted = EmpiricalCRF(exponents="fit").fit(X[:40], y[:40])
+        >>> crf.exponents_ == fitted.exponents_
+        False
+        >>> crf.refit_exponents(X[:40], y[:40]).exponents_ == fitted.exponents_
+        True
+        """
+        check_fitted(self)
+        since = self.__dict__
+        with self._replaced_by(copy(self), since) as twin:
+            twin._refit_exponents(X, y, sample_weight)
+        return self
+
     @_fit_context(prefer_skip_nested_validation=False)
     def predict_out_of_fold(
         self,
@@ -534,8 +577,12 @@ class EmpiricalCRF(CountingClassifier):
 
     def _unfitted(self) -> Self:
         twin = super()._unfitted()
-        twin._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
+        twin._exponents = twin._given_exponents()
         return twin
+
+    def _given_exponents(self) -> dict[str, float]:
+        """Return the exponents that differ from the defaults before any are fitted."""
+        return dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
 
     def _spelling(self) -> Spelling:
         return SPELLINGS[self.spelling].features, SPELLINGS[self.spelling].symbols
@@ -632,12 +679,26 @@ class EmpiricalCRF(CountingClassifier):
         if self.exponents != "fit":
             super()._fit_to(corpus)
             return
+        self._fit_to_folds(corpus, self._templates())
+
+    def _fit_to_folds(
+        self,
+        corpus: LabelledObservations,
+        templates: list[Template],
+        counted: Counts | None = None,
+    ) -> None:
+        """Fit the exponents by cross-validation, and estimate.
+
+        The corpus is all data, or a part of what was counted.
+        """
         fold = held_out_folds(
             corpus.offsets, self.validation_fraction, len(np.unique(corpus.labels))
         )
         n_folds = int(fold.max(initial=-1)) + 1
-        counts = count_folds_of_corpus(corpus, self._templates(), np.where(fold < 0, n_folds, fold))
+        counts = count_folds_of_corpus(corpus, templates, np.where(fold < 0, n_folds, fold))
         total, parts = reduce(Counts.__add__, counts), []
+        if counted is not None:
+            total = total + (counted - total)  # an error if it is no part
         weight = sequence_weights(corpus.weights, corpus.offsets)
         # The likelihood of a sequence needs all labels; tokens of unknown labels have no weight.
         is_complete = sequence_weights((corpus.weights == 0).astype(float), corpus.offsets) == 0
@@ -659,6 +720,19 @@ class EmpiricalCRF(CountingClassifier):
             self.n_iter_, self.converged_ = 0, True
             self.loss_curve_ = list[float]()
         self._estimate_in_order(total)
+
+    def _refit_exponents(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_can_change()
+        self._check_fits_exponents()
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
+        counter, counted = self._counter, self.counts_
+        self._counter = counter._replace(
+            encoder=counter.encoder.copy(), label_ids=counter.label_ids.copy()
+        )
+        tokens = counter.read(sequences.X, self._linked(sequences.X))
+        corpus = self._counter.learn(tokens, sequences.y, weights)
+        self._exponents = self._given_exponents()
+        self._fit_to_folds(corpus, [t for t in counted if t != ATTRIBUTES], counted)
 
     def _fit_exponents(self, parts: list[HeldOut]) -> None:
         """Move the exponents towards the greatest likelihood of the labels."""
@@ -682,8 +756,7 @@ class EmpiricalCRF(CountingClassifier):
 
     def _fit_exponents_to(self, X: Any, y: Any, sample_weight: Any) -> None:
         sequences, weights = self._check_training(X, y, sample_weight, reset=False)
-        if self.zeros != "smoothed":
-            raise ValueError(f'exponents are fitted only if zeros="smoothed", not {self.zeros!r}')
+        self._check_fits_exponents()
         ids = label_columns(sequences.y, self.classes_)
         sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
         usable = np.setdiff1d(np.arange(len(sequences.X)), sequence[ids < 0])
@@ -700,6 +773,10 @@ class EmpiricalCRF(CountingClassifier):
         self.model_.set_exponents(np.array(list(self._exponents.values())))
         exponent = self._transition_exponent()
         self._run_rates = [rates.following(exponent) for rates in self._run_rates]
+
+    def _check_fits_exponents(self) -> None:
+        if self.zeros != "smoothed":
+            raise ValueError(f'exponents are fitted only if zeros="smoothed", not {self.zeros!r}')
 
     def _linked(self, X: SequenceArray) -> Structure:
         if isinstance(X, GraphArray) and not X.is_forest:

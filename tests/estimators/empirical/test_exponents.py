@@ -418,3 +418,65 @@ def test_exponents_keep_their_defaults_if_no_sequence_is_complete():
     assert crf.converged_
     with pytest.raises(ValueError, match="labels that are unknown"):
         EmpiricalCRF().fit(X, Y).fit_exponents(X, some)
+
+
+# Fitting them anew to data that were counted
+
+REFITTED = [
+    {},
+    {"order": 2, "validation_fraction": 0.3},
+    {"sigma": 2.0, "mu_oov": 1.5},
+    {"experts": ["token[-1]", "token:shape[0]"]},
+]
+
+
+@for_each("params", REFITTED)
+def test_refitted_exponents_are_those_of_a_new_fit(params):
+    expected = EmpiricalCRF(exponents="fit", **params).fit(X[:25], Y[:25])
+    crf = EmpiricalCRF(exponents="fit", **params).fit(X[25:] + X[:25], Y[25:] + Y[:25])
+    crf.forget(X[25:], Y[25:])
+    assert crf.exponents_ != expected.exponents_
+    assert crf.refit_exponents(X[:25], Y[:25]) is crf
+    assert_allclose([*crf.exponents_.values()], [*expected.exponents_.values()], atol=1e-12)
+    for p, q in zip(crf.predict_proba(X), expected.predict_proba(X), strict=True):
+        assert_allclose(p, q, atol=1e-12)
+    assert (crf.n_iter_, crf.converged_) == (expected.n_iter_, expected.converged_)
+
+
+def test_refitted_exponents_of_columns_segments_and_learned_data():
+    tagged = with_tags(X)
+    whole = EmpiricalCRF(exponents="fit").fit(tagged, Y)
+    crf = EmpiricalCRF(exponents="fit").fit(tagged[:20], Y[:20]).partial_fit(tagged[20:], Y[20:])
+    assert crf.exponents_ != whole.exponents_
+    assert crf.refit_exponents(tagged, Y).exponents_ == whole.exponents_
+    labels = [["B" if label == "N" else "O" for label in labels] for labels in Y]
+    whole = EmpiricalCRF(exponents="fit", segments="counted").fit(X, labels)
+    crf = EmpiricalCRF(exponents="fit", segments="counted").fit([*X, *X[:9]], labels + labels[:9])
+    refitted = crf.forget(X[:9], labels[:9]).refit_exponents(X, labels).exponents_
+    assert refitted == whole.exponents_
+
+
+def test_exponents_are_refitted_to_a_part_of_the_data():
+    crf = EmpiricalCRF(exponents="fit").fit(X, Y)
+    counts, fitted = crf.counts_, dict(crf.exponents_)
+    crf.refit_exponents(X[:15], Y[:15])
+    assert crf.counts_ == counts and crf.exponents_ != fitted
+    start = EmpiricalCRF().fit(X, Y)
+    assert (
+        start.refit_exponents(X, Y).exponents_.keys() == EmpiricalCRF().fit(X, Y).exponents_.keys()
+    )
+
+
+def test_what_was_not_counted_is_not_refitted():
+    crf = EmpiricalCRF(exponents="fit").fit(X[:25], Y[:25])
+    before = dict(crf.exponents_)
+    for new, labels in ((X, Y), ([["zebra"], ["a"]], [["N"], ["N"]])):
+        with pytest.raises(ValueError, match="some of these sequences were never counted"):
+            crf.refit_exponents(new, labels)
+    with pytest.raises(ValueError, match="needs tokens in two sequences"):
+        crf.refit_exponents(X[:1], Y[:1])
+    with pytest.raises(ValueError, match='only if zeros="smoothed"'):
+        EmpiricalCRF.ecrn().fit(X, Y).refit_exponents(X, Y)
+    with pytest.raises(ValueError, match="min_count=2"):
+        EmpiricalCRF(min_count=2).fit(X, Y).refit_exponents(X, Y)
+    assert crf.exponents_ == before
