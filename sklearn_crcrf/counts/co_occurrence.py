@@ -175,14 +175,16 @@ def smoothed_rates(counts: np.ndarray, label_prior: np.ndarray, strength: float)
            [0.45, 1.55]])
     """
     # Marginals of the same pairs, so that numerator and denominator count the same tokens.
-    before = (counts.sum(axis=1) + label_prior) / (counts.sum() + 1.0)
-    after = (counts.sum(axis=0) + label_prior) / (counts.sum() + 1.0)
+    total = counts.sum(axis=(-2, -1))[..., None]
+    before = (counts.sum(axis=-1) + label_prior) / (total + 1.0)
+    after = (counts.sum(axis=-2) + label_prior) / (total + 1.0)
 
     def rate(counts, p):
-        kept = 0.5 * strength * (counts > 0).sum(axis=1, keepdims=True) + TINY
-        return (counts / p + kept) / (counts.sum(axis=1, keepdims=True) + kept)
+        kept = 0.5 * strength * (counts > 0).sum(axis=-1, keepdims=True) + TINY
+        return (counts / p[..., None, :] + kept) / (counts.sum(axis=-1, keepdims=True) + kept)
 
-    return 0.5 * (rate(counts, after) + rate(counts.T, before).T)
+    reversed_rate = rate(counts.swapaxes(-2, -1), before)
+    return 0.5 * (rate(counts, after) + reversed_rate.swapaxes(-2, -1))
 
 
 def boundary_rates(counts: np.ndarray, label_prior: np.ndarray, strength: float) -> np.ndarray:
@@ -208,4 +210,4 @@ def boundary_rates(counts: np.ndarray, label_prior: np.ndarray, strength: float)
     array([1.75, 0.25])
     """
     kept = 0.5 * strength + TINY
-    return (counts / label_prior + kept) / (counts.sum() + kept)
+    return (counts / label_prior + kept) / (counts.sum(axis=-1, keepdims=True) + kept)

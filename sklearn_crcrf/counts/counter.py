@@ -159,7 +159,7 @@ def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) ->
     if len(weights) and (weights == weights[0]).all():
         weights = weights[:1]
     of_walks = [template for template in templates if template != TRIANGLES]
-    window = _window(corpus, of_walks)
+    window = window_of(corpus, of_walks)
     counts = {template: window.count(template, weights) for template in of_walks}
     return Counts({**counts, **_count_others(corpus, templates, corpus.weights)})
 
@@ -170,14 +170,14 @@ def count_folds_of_corpus(
     """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
     of_walks, weights = [t for t in templates if t != TRIANGLES], corpus.weights
     fold_of_token = np.repeat(fold_of_sequence, np.diff(corpus.offsets))
-    folds = count_folds_of(_window(corpus, of_walks), of_walks, fold_of_sequence, weights)
+    folds = count_folds_of(window_of(corpus, of_walks), of_walks, fold_of_sequence, weights)
     return [
         Counts({**counts, **_count_others(corpus, templates, weights * (fold_of_token == fold))})
         for fold, counts in enumerate(folds)
     ]
 
 
-def _window(corpus: LabelledObservations, templates: Sequence[Template]) -> ColumnWindow:
+def window_of(corpus: LabelledObservations, templates: Sequence[Template]) -> ColumnWindow:
     """Collect the columns that templates name; columns of spelling are made only once."""
     observations, labels, _ = corpus
     named = {column for template in templates for column, _ in template.symbols} - {EDGE_TYPE}

@@ -76,10 +76,7 @@ class ColumnWindow:
         weights : ndarray of shape (n_tokens,) or (1,)
         given : sequence of int ndarray of shape (n_tokens,)
         """
-        if len(weights) > 1:
-            offsets = [0, *template.labels]
-            moved = [self._at(template, weights, k, True, np.inf) for k in offsets]
-            weights = np.minimum.reduce(moved)
+        weights = self.weights_of(template, weights)
         if isinstance(self._labels, SoftLabels):
             return self._count_expected(self._labels, template, weights, given)
         labels = [(self._labels, offset) for offset in template.labels]
@@ -107,6 +104,36 @@ class ColumnWindow:
         every = np.arange(self.offsets[-1])
         tokens = [self._at(template, every, offset, True, -1) for offset in template.labels]
         return expected_counts(labels, symbols, tokens, weights)
+
+    def columns_of(self, template: Template) -> tuple[list[tuple[np.ndarray, int]], np.ndarray]:
+        """Return the symbols of events as columns and offsets, and where sequences of them begin.
+
+        Returns
+        -------
+        columns : list of (int32 ndarray, int)
+            Ids of tokens, and an offset in the sequence; or ids of walks, and 0.
+        offsets : int64 ndarray of shape (n_sequences + 1,)
+        """
+        if not self._walks_along(template):
+            return [(_ids(self._columns[k]), shift) for k, shift in template.symbols], self.offsets
+        columns = [(self._symbol(template, *symbol), 0) for symbol in template.symbols]
+        return columns, np.array([0, len(self._walk(template).tokens[0])])
+
+    def of_tokens(self, template: Template, values: np.ndarray) -> np.ndarray:
+        """Return values of tokens for the token of each event of a template."""
+        return self._at(template, values, 0, True, 0)
+
+    def labels_of(self, template: Template) -> list[np.ndarray]:
+        """Return the labels of events, for each offset of a template; BOUNDARY outside."""
+        y = _ids(self._labels)
+        return [self._at(template, y, k, True, BOUNDARY) for k in template.labels]
+
+    def weights_of(self, template: Template, weights: np.ndarray) -> np.ndarray:
+        """Return the weight of each event: the smallest of its token and of its labels' tokens."""
+        if len(weights) == 1:
+            return weights
+        offsets = [0, *template.labels]
+        return np.minimum.reduce([self._at(template, weights, k, True, np.inf) for k in offsets])
 
     def _symbol(self, template: Template, column: str, offset: int) -> np.ndarray:
         """Find one symbol of each event; a symbol of links is of the link into the token."""

@@ -13,6 +13,7 @@ from ..utils.soundness import Array, Fact, Requirement, indices, setting_state
 BOUNDARY = -1
 """The symbol, and the label, of every position outside the sequence."""
 
+NEVER_COUNTED = "some of these sequences were never counted, so they cannot be removed"
 # Sums of weights that are not integers cancel only up to rounding.
 _ROUNDING = 1e-9
 
@@ -110,7 +111,7 @@ def subtract(a: Table, b: Table) -> Table:
     left = merge(a, b, -1.0)
     # If b has no event that a lacks, left has the rows of a.
     if len(left.weights) > len(a.weights) or (left.weights < -_ROUNDING * a.weights).any():
-        raise ValueError("some of these sequences were never counted, so they cannot be removed")
+        raise ValueError(NEVER_COUNTED)
     kept = left.weights > _ROUNDING * a.weights
     return _some(left, kept)
 

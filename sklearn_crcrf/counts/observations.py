@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels.sparse.keys import number_keys
+from ..data.ragged import joined_ranges
 from ..data.symbols import Bag, SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..structures import Structure
@@ -50,7 +51,7 @@ class Columns(dict):
         return self._spelling[:, self._features.index(name)][self._word]
 
     def take(self, tokens: np.ndarray) -> "Columns":
-        """Return the columns of some of the tokens, chosen by a mask."""
+        """Return the columns of some of the tokens, by their numbers."""
         symbols = {name: ids[tokens] for name, ids in self.items()}
         return Columns(symbols, self._word[tokens], self._spelling, self._features)
 
@@ -102,15 +103,19 @@ class Observations(NamedTuple):
     structure: Structure
 
     def take(self, units: np.ndarray) -> "Observations":
-        """Take some of the units, chosen by a mask."""
-        tokens = np.repeat(units, np.diff(self.structure.offsets))
-        links = tokens[self.structure.links()[1]]
+        """Take some of the units, by their numbers, in rising order."""
+        offsets = self.structure.offsets
+        tokens, types = joined_ranges(offsets[units], np.diff(offsets)[units]), self.edge_types
+        if types is not None:
+            is_taken = np.zeros(self.structure.n_tokens, dtype=bool)
+            is_taken[tokens] = True
+            types = types[is_taken[self.structure.links()[1]]]
         return self._replace(
             columns=self.columns.take(tokens),
             word=self.word[tokens],
             attributes=None if self.attributes is None else self.attributes[tokens],
-            edge_types=None if self.edge_types is None else self.edge_types[links],
-            structure=self.structure.take(np.flatnonzero(units)),
+            edge_types=types,
+            structure=self.structure.take(units),
         )
 
     def links(self) -> Links | None:

@@ -610,9 +610,7 @@ class EmpiricalCRF(CountingClassifier):
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         self._kept_from = self.min_count
         if self.min_count > 1:
-            others = {TRIANGLES, *segment_templates(self.encoder_.names[0])}
-            several = [t for t in self._templates() if len(t.symbols) > 1 and t not in others]
-            counts = counts.without_rare(several, self.min_count)
+            counts = counts.without_rare(self._pruned_templates(), self.min_count)
         seen = counts[Template(((self.encoder_.names[0], 0),))].events[:, -1]
         self._rank = self._set_classes(seen, more_labels)
         statistics = Statistics(self.encoder_, renumber(counts, self._rank), len(self.classes_))
@@ -651,6 +649,13 @@ class EmpiricalCRF(CountingClassifier):
     def _strength(self) -> float:
         """What the pseudo-counts of priors are multiplied by."""
         return (1.0 / max(self.sigma, NARROWEST)) ** 2
+
+    def _pruned_templates(self) -> list[Template]:
+        """List the templates whose rare symbols have no weights."""
+        if self.min_count == 1:
+            return []
+        others = {TRIANGLES, *segment_templates(self.encoder_.names[0])}
+        return [t for t in self._templates() if len(t.symbols) > 1 and t not in others]
 
     def _transition_exponent(self) -> float:
         """Return the exponent of the rates of two labels in a row; 1 without smoothing."""
@@ -706,7 +711,7 @@ class EmpiricalCRF(CountingClassifier):
             held_out = is_complete & (fold == number)
             if weight[held_out].any() and weight[fold != number].any():
                 self._estimate(total - counts[number], more_labels=corpus.labels)
-                observations = corpus.observations.take(held_out)
+                observations = corpus.observations.take(np.flatnonzero(held_out))
                 prepared = self.model_.prepare(observations)
                 structure = self.model_.structure(observations.structure, observations.edge_types)
                 y = self._rank[corpus.labels[np.repeat(held_out, np.diff(corpus.offsets))]]

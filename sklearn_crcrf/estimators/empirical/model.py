@@ -57,7 +57,7 @@ class Statistics(Storable):
         by_word = place_rows(by_label, index, len(encoder.lexicon))
         self.by_word, self.n_seen = by_word.csr(), by_word.sums()
         total = np.bincount(by_word.indices, by_word.data, n_labels)
-        self.label_prior = (total + 0.1) / (total.sum() + 0.1 * n_labels)
+        self.label_prior = label_prior(total)
 
     def requirements(self, encoder: Encoder, n_labels: int) -> Iterator[Requirement]:
         """Yield the requirements; the encoder is the one of the estimator."""
@@ -139,6 +139,19 @@ class CountedModel(Storable):
         rows[:, :n_spelling] = self.spelling.rows(observations.spelling)[observations.word]
         rows[:, n_spelling] = known[observations.word]
         return rows, word_kinds_of(times)[observations.word]
+
+
+def label_prior(of_labels: np.ndarray) -> np.ndarray:
+    """Return label probabilities, (..., n_labels), smoothed so that none is zero."""
+    total = of_labels.sum(axis=-1, keepdims=True)
+    return (of_labels + 0.1) / (total + 0.1 * of_labels.shape[-1])
+
+
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """Return the probabilities of labels with these scores; the scores are overwritten."""
+    np.exp(scores - scores.max(axis=1, keepdims=True), out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
 
 
 def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:

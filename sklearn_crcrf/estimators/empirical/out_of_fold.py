@@ -13,12 +13,13 @@ from ...base.batch_values import check_shared_scores, marginals
 from ...base.batches import Batch
 from ...base.given_labels import GivenLabels
 from ...counts import Counts
-from ...counts.counter import LabelledObservations, count_folds_of_corpus
+from ...counts.counter import LabelledObservations, count_corpus, count_folds_of_corpus
 from ...data.layout import Layout, Sequences
 from ...data.ragged import SequenceArray, joined_ranges
 from ...labels.encoding import LabelIds
 from ...labels.segments.schemes import scheme_of
 from ...structures import Scores, Structure
+from .left_out import MANY_FOLDS, has_rows, left_out_by_rows
 
 
 class LogProbabilities(NamedTuple):
@@ -209,11 +210,28 @@ def left_out(
         Which estimator.
     part : LeftOut
     """
-    templates = dict.fromkeys(chain.from_iterable(e._templates() for e in estimators))
-    folds = count_folds_of_corpus(corpus.observations, list(templates), fold)
+    templates = [*dict.fromkeys(chain.from_iterable(e._templates() for e in estimators))]
+    chosen, n_folds = np.arange(0), int(fold.max(initial=-1)) + 1
+    if n_folds >= MANY_FOLDS:
+        counts = count_corpus(corpus.observations, templates)
+        for estimator in estimators:
+            estimator._estimate(counts)
+        if all(map(has_rows, estimators)):
+            chosen = _folds_without_own_labels(corpus, fold)
+            for number, *part in left_out_by_rows(
+                estimators, corpus.X, corpus.observations, counts, fold, chosen
+            ):
+                yield number, LeftOut(*part)
+    others = np.setdiff1d(np.arange(n_folds), chosen)
+    if len(others) == 0:
+        return
+    # All folds but the others are one fold more.
+    place = np.searchsorted(others, fold)
+    numbered = np.where(others[np.minimum(place, len(others) - 1)] == fold, place, len(others))
+    folds = count_folds_of_corpus(corpus.observations, templates, numbered)
     total = reduce(Counts.__add__, folds)
-    for number, counts in enumerate(folds):
-        sequences, left = np.flatnonzero(fold == number), total - counts
+    for number, counts in enumerate(folds[: len(others)]):
+        sequences, left = np.flatnonzero(numbered == number), total - counts
         X, fitted = corpus.X[sequences], dict[float, tuple[Any, Any]]()
         for i, estimator in enumerate(estimators):
             if estimator.sigma in fitted:
@@ -225,6 +243,17 @@ def left_out(
                 prepared = estimator._prepare(X)
                 fitted[estimator.sigma] = estimator, prepared
             yield i, LeftOut(estimator, prepared, estimator._structure(X), sequences)
+
+
+def _folds_without_own_labels(corpus: LabelledCorpus, fold: np.ndarray) -> np.ndarray:
+    """Return the folds without which all labels still occur."""
+    _, labels, weights = corpus.observations
+    n_labels, has_weight = int(labels.max()) + 1, weights > 0
+    of_token = np.repeat(fold, corpus.X.lengths)[has_weight]
+    pairs, n_pairs = np.unique(of_token * n_labels + labels[has_weight], return_counts=True)
+    of_pair, label = np.divmod(pairs, n_labels)
+    n_of_label = np.bincount(label, n_pairs, n_labels)
+    return np.setdiff1d(np.unique(fold), of_pair[n_pairs == n_of_label[label]])
 
 
 def are_elsewhere(ids: np.ndarray, corpus: LabelledCorpus, fold: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...counts import ColumnWindow, Template
+from ...counts import ColumnWindow, Table, Template
 from ...counts.counts import aggregate
 from ...counts.lexicon import Lexicon
 from ...counts.rows import Rows, Storable, association, label_counts, stack_rows
@@ -45,6 +45,7 @@ EXPERTS = (
     SpellingExpert("simple", 0.35),
 )
 SHORTER = {expert.shorter for expert in EXPERTS}
+EXPONENTS = np.array([1.0, *(expert.exponent for expert in EXPERTS)])
 
 
 class ProductSpelling(Storable):
@@ -74,46 +75,25 @@ class ProductSpelling(Storable):
     has_zeros = False
 
     def __init__(self, statistics: Statistics, strength: float):
-        by_word, seen = Rows.of(statistics.by_word), statistics.n_seen
-        label_prior = statistics.label_prior
-        used = by_word.repeat((seen > 0) & (seen <= RARE))
-        word = by_word.repeat(np.arange(len(seen)))[used]
-        labels, weights = by_word.indices[used], by_word.data[used]
-        base = np.bincount(labels, weights, len(label_prior)) + label_prior
-        base /= base.sum()
-        spelled, n = statistics.encoder.lexicon.spelling[word], len(EXPERTS)
-        number = np.repeat(np.arange(n, dtype=np.int32), len(word))
-        columns = [number, spelled.T.ravel(), np.tile(labels, n)]
-        table = aggregate(columns, np.tile(weights, n), len(number))
+        table, of_labels = rare_counts(statistics)
+        base = label_base(of_labels, statistics.label_prior)
         index, rates = label_counts(table, len(base))
         # Where symbols have rows, from the feature and symbol of each row after the first.
+        spelled, n = statistics.encoder.lexicon.spelling[_rare_entries(statistics)[0]], len(EXPERTS)
         sizes, keys = 1 + spelled.max(axis=0, initial=-1), index.keys
         starts = 1 + np.searchsorted(keys[:, 0], np.arange(n + 1))
         self._places = np.append(0, np.cumsum(sizes)).astype(np.int32)
         self._rows = np.full(self._places[-1] + 1, -1, dtype=np.int32)
         self._rows[self._places[keys[:, 0]] + keys[:, 1]] = np.arange(1, len(keys) + 1)
-        prior, rows = base[rates.indices], self.rows(spelled)[:, 1:] - 1
-        estimate, total = np.empty_like(prior), rates.repeat(rates.sums())
-        lengths = rates.lengths
-        for k, (feature, _, shorter) in enumerate(EXPERTS):
-            if shorter is None and feature not in SHORTER:
-                continue
-            begin, end = starts[k : k + 2] - 1
-            entries = slice(*rates.indptr[[begin, end]])
-            if shorter is not None:
-                of_row = np.empty(end - begin, dtype=np.int32)
-                of_row[rows[:, k] - begin] = rows[:, self.features.index(shorter)]
-                of_entry = of_row.repeat(lengths[begin:end])
-                labels = rates.indices[entries]
-                prior[entries] = entry_values(rates, estimate, of_entry, labels)
-            given = rates.data[entries], total[entries], prior[entries]
-            estimate[entries] = smooth(*given, strength)
-        of_labels = np.log(base / base.min())
-        likelier = np.flatnonzero(of_labels)
-        first = Rows(of_labels[likelier], likelier, np.array([0, len(likelier)]), (1, len(base)))
-        blocks = [first, association(rates, prior, strength)]
+        rows = self.rows(spelled)[:, 1:] - 1
+        shorter = np.empty(len(keys), dtype=np.int32)
+        for k, expert in enumerate(EXPERTS):
+            if expert.shorter is not None:
+                shorter[rows[:, k]] = rows[:, self.features.index(expert.shorter)]
+        prior = chain_priors(rates, base[rates.indices], starts - 1, shorter, strength)
+        blocks = [above_rarest(base[None]), association(rates, prior, strength)]
         self.names = ["label", *self.features]
-        self.exponents = np.array([1.0, *(expert.exponent for expert in EXPERTS)])
+        self.exponents = EXPONENTS
         self.coef = stack_rows(blocks, sum(len(block.data) for block in blocks))[0]
 
     def rows(self, spelling: np.ndarray) -> np.ndarray:
@@ -179,3 +159,93 @@ class ProductSpelling(Storable):
     def pair_requirements(self, n_labels: int) -> Iterator[Requirement]:
         """Yield the requirements of estimates for pairs of labels."""
         yield from sparse("_no_pairs", self._no_pairs, (1, n_labels**2))
+
+
+def is_rare(n_seen: np.ndarray) -> np.ndarray:
+    """Tell which words stand in for unknown words."""
+    return (n_seen > 0) & (n_seen <= RARE)
+
+
+def spelled_columns(spelling: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+    """Return the number of a feature, its symbol and a label, for each feature of each event.
+
+    Parameters
+    ----------
+    spelling : int32 ndarray of shape (n_events, n_features)
+    labels : int32 ndarray of shape (n_events,)
+    """
+    n = len(EXPERTS)
+    number = np.repeat(np.arange(n, dtype=np.int32), len(labels))
+    return [number, spelling.T.ravel(), np.tile(labels, n)]
+
+
+def rare_counts(statistics: Statistics) -> tuple[Table, np.ndarray]:
+    """Count the spelling of rare words with labels, and the labels of rare words.
+
+    Returns
+    -------
+    table : Table
+        Events are the number of a feature, its symbol, and a label.
+    of_labels : ndarray of shape (n_labels,)
+    """
+    word, labels, weights = _rare_entries(statistics)
+    columns = spelled_columns(statistics.encoder.lexicon.spelling[word], labels)
+    table = aggregate(columns, np.tile(weights, len(EXPERTS)), len(columns[0]))
+    return table, np.bincount(labels, weights, len(statistics.label_prior))
+
+
+def _rare_entries(statistics: Statistics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """List the rare words with their labels, and how often they have them."""
+    by_word, seen = Rows.of(statistics.by_word), statistics.n_seen
+    used = by_word.repeat(is_rare(seen))
+    word = by_word.repeat(np.arange(len(seen)))[used]
+    return word, by_word.indices[used], by_word.data[used]
+
+
+def label_base(of_labels: np.ndarray, label_prior: np.ndarray) -> np.ndarray:
+    """Estimate the probabilities of the labels of rare words, (..., n_labels)."""
+    base = of_labels + label_prior
+    return base / base.sum(axis=-1, keepdims=True)
+
+
+def above_rarest(base: np.ndarray) -> Rows:
+    """Return the weights of the labels of rare words: how much likelier than the rarest label."""
+    weights = np.log(base / base.min(axis=1, keepdims=True))
+    row, label = np.nonzero(weights)
+    indptr = np.searchsorted(row, np.arange(len(base) + 1))
+    return Rows(weights[row, label], label, indptr, base.shape)
+
+
+def chain_priors(
+    rates: Rows, prior: np.ndarray, bounds: np.ndarray, shorter: np.ndarray, strength: float
+) -> np.ndarray:
+    """Find the priors of the counts of features: the estimates of shorter suffixes, if there are.
+
+    Parameters
+    ----------
+    rates : Rows
+        The rows of one feature after another.
+    prior : ndarray of shape (n_entries,)
+        The prior of features that have no shorter one; it is overwritten.
+    bounds : ndarray of shape (n_features + 1,)
+        Where the rows of each feature begin.
+    shorter : int32 ndarray of shape (n_rows,)
+        The row of the shorter feature, for the rows of features that have one.
+    strength : float
+
+    Returns
+    -------
+    ndarray of shape (n_entries,)
+    """
+    estimate, total, lengths = np.empty_like(prior), rates.repeat(rates.sums()), rates.lengths
+    for k, expert in enumerate(EXPERTS):
+        if expert.shorter is None and expert.feature not in SHORTER:
+            continue
+        begin, end = bounds[k : k + 2]
+        entries = slice(*rates.indptr[[begin, end]])
+        if expert.shorter is not None:
+            of_entry = shorter[begin:end].repeat(lengths[begin:end])
+            prior[entries] = entry_values(rates, estimate, of_entry, rates.indices[entries])
+        given = rates.data[entries], total[entries], prior[entries]
+        estimate[entries] = smooth(*given, strength)
+    return prior

@@ -1,7 +1,7 @@
 """Counted segments: how often runs of tokens are whole segments of each type."""
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -129,14 +129,21 @@ class SegmentRates(Storable):
     """
 
     def __init__(self, counts: Counts, word: str, roles: Roles, strength: float):
-        strength = STRENGTH * strength
         self._slots, spelled, seen = [], [sp.csr_array((0, len(roles.types)))], [np.empty(0)]
         for template in segment_templates(word):
             index, by_type = _segment_counts(counts[template], template, roles)
             self._slots.append((template, index))
-            seen.append(-np.log1p(by_type.sums() / strength))
-            spelled.append(by_type.csr()[:, :-1] / strength)
+            of_rows = segment_evidence(by_type, strength)
+            seen.append(of_rows[0])
+            spelled.append(of_rows[1])
         self.seen, self.spelled = np.concatenate(seen), sp.vstack(spelled, format="csr")
+
+    @classmethod
+    def of_rows(cls, seen: Sequence[np.ndarray], spelled: Sequence[sp.csr_array]) -> "SegmentRates":
+        """Return the rates of runs whose rows are known."""
+        rates = cls.__new__(cls)
+        rates.seen, rates.spelled = np.concatenate(seen), sp.vstack(spelled, format="csr")
+        return rates
 
     def rows(self, window: ColumnWindow) -> np.ndarray:
         """Return the rows of the runs that end at each token, -1 for unknown ones.
@@ -232,6 +239,12 @@ class SegmentRates(Storable):
         yield from sparse("spelled", self.spelled, shape, least=0.0)
 
 
+def segment_evidence(by_type: Rows, strength: float) -> tuple[np.ndarray, sp.csr_array]:
+    """Return what is ``seen`` and ``spelled`` of runs, by how often they are of each type."""
+    strength = STRENGTH * strength
+    return -np.log1p(by_type.sums() / strength), by_type.csr()[:, :-1] / strength
+
+
 def with_segments(
     structure: SemiMarkovChain, scores: Scores, exponents: np.ndarray, gains: np.ndarray
 ) -> Scores:
@@ -258,19 +271,36 @@ def _segment_counts(table: Table, template: Template, roles: Roles) -> tuple[Key
     counts : Rows of shape (n_keys, n_types + 1)
     """
     n_symbols, n_types = len(template.symbols), len(roles.types)
-    inside = table.events[:, n_symbols] != BOUNDARY
-    events, weights = table.events[inside], table.weights[inside]
-    labels = events[:, n_symbols:]
-    length = labels.shape[1] - 1
-    kind = roles.kind[labels[:, 0]]
-    is_segment = kind >= 0
-    for place, expected in enumerate(_spelling(roles, length)):
-        is_segment &= labels[:, place] == np.append(expected, -1)[kind]
+    types = segment_types(table.events.T[n_symbols:], roles)
+    inside = types >= 0
+    columns = [*(ids[inside] for ids in table.events.T[:n_symbols]), types[inside]]
+    weights = table.weights[inside]
+    return label_counts(aggregate(columns, weights, len(weights)), n_types + 1)
+
+
+def segment_types(labels: Any, roles: Roles) -> np.ndarray:
+    """Find of which type runs of tokens are segments, given their labels and the next label.
+
+    Parameters
+    ----------
+    labels : int ndarray of shape (n_labels, n_runs), or sequence of its rows
+        Of each token of the runs, and of the token after it; BOUNDARY outside of the sequence.
+    roles : Roles
+
+    Returns
+    -------
+    int32 ndarray of shape (n_runs,)
+        The number of types for runs that are no segment, -1 for runs that begin outside.
+    """
+    first, last, following = labels[0], labels[-2], labels[-1]
+    kind = roles.kind[first]
+    is_segment = (kind >= 0) & (first != BOUNDARY)
+    for ids, expected in zip(labels, _spelling(roles, len(labels) - 1), strict=False):
+        is_segment &= ids == np.append(expected, -1)[kind]
     goes_on = np.pad(roles.continues(), ((0, 0), (0, 1)))  # the last column is for the BOUNDARY
-    is_segment &= ~goes_on[labels[:, -2], labels[:, -1]]
-    types = np.where(is_segment, kind, n_types).astype(np.int32)
-    table = aggregate([*events[:, :n_symbols].T, types], weights, len(weights))
-    return label_counts(table, n_types + 1)
+    is_segment &= ~goes_on[last, following]
+    types = np.where(is_segment, kind, len(roles.types))
+    return np.where(first == BOUNDARY, -1, types).astype(np.int32)
 
 
 def _spelling(roles: Roles, length: int) -> Iterable[np.ndarray]:

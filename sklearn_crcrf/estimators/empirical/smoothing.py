@@ -24,13 +24,14 @@ from ...counts.rows import (
 from ...counts.triangles import TRIANGLES
 from ...utils.memory import release_freed_memory
 from .experts import ContextExpert, EdgeExpert, given_templates
-from .model import Estimate, Exponents, Statistics, smooth
+from .model import Estimate, Exponents, Statistics, probabilities, smooth
 from .transitions import (
     LABEL_PAIRS,
     Transitions,
     TypeRates,
     have_direction,
     label_transitions,
+    linked_labels,
     pairs_of_links,
 )
 from .triangle_rates import TriangleRates
@@ -160,9 +161,7 @@ class Smoothing:
         step = max(1, BLOCK // by_word.shape[1])
         for start in range(0, len(spelled), step):
             block = spelling.rows(spelled[start : start + step])
-            scores = weights.scores(block, np.zeros(len(block), dtype=np.int8))
-            np.exp(scores - scores.max(axis=1, keepdims=True), out=scores)
-            scores /= scores.sum(axis=1, keepdims=True)
+            scores = probabilities(weights.scores(block, np.zeros(len(block), dtype=np.int8)))
             indptr = by_word.indptr[start : start + len(block) + 1]
             word = np.repeat(np.arange(len(block)), np.diff(indptr))
             entries = slice(indptr[0], indptr[-1])
@@ -221,7 +220,8 @@ class Smoothing:
         else:
             pairs = counts[Template(((word, 0),), (-1, 0))]
             ends = counts[Template(((word, 1),), linked=links != "next")]
-        return label_transitions(pairs, ends, stats.label_prior, self._strength)
+        counted = linked_labels(pairs, ends, stats.n_labels)
+        return label_transitions(*counted, stats.label_prior, self._strength)
 
     def type_rates(self, inner: np.ndarray) -> TypeRates | None:
         """Return the rates of the types of links, if links have types."""

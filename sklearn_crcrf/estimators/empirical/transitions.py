@@ -35,16 +35,18 @@ class Transitions(NamedTuple):
     end: np.ndarray
 
 
-def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, strength: float):
+def label_transitions(
+    pairs: np.ndarray, first: np.ndarray, last: np.ndarray, label_prior: np.ndarray, strength: float
+) -> Transitions:
     """Rates of label bigrams, and of first and last labels, smoothed towards independence.
 
     Parameters
     ----------
-    pairs : Table
-        Events end in (previous label, label); BOUNDARY is before the first token.
-    ends : Table
-        Events are (next symbol, label); BOUNDARY is after the last token.
-    label_prior : ndarray of shape (n_labels,)
+    pairs : ndarray of shape (..., n_labels, n_labels), row = previous label
+        How often two labels are linked.
+    first, last : ndarray of shape (..., n_labels)
+        The labels of tokens without a token before them, or after them.
+    label_prior : ndarray of shape (..., n_labels)
     strength : float
         As in :func:`~sklearn_crcrf.counts.co_occurrence.smoothed_rates`.
 
@@ -52,7 +54,31 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
     -------
     Transitions
     """
-    n_labels = len(label_prior)
+    return Transitions(
+        np.log(smoothed_rates(pairs, label_prior, strength)),
+        np.log(boundary_rates(first, label_prior, strength)),
+        np.log(boundary_rates(last, label_prior, strength)),
+    )
+
+
+def linked_labels(
+    pairs: Table, ends: Table, n_labels: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Count pairs of linked labels, and the labels of tokens at both ends.
+
+    Parameters
+    ----------
+    pairs : Table
+        Events end in (previous label, label); BOUNDARY is before the first token.
+    ends : Table
+        Events are (next symbol, label); BOUNDARY is after the last token.
+    n_labels : int
+
+    Returns
+    -------
+    pairs : ndarray of shape (n_labels, n_labels), row = previous label
+    first, last : ndarray of shape (n_labels,)
+    """
     previous, current = pairs.events[:, -2], pairs.events[:, -1]
     inner = previous != BOUNDARY
     counts = np.zeros((n_labels, n_labels))
@@ -60,11 +86,7 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
     first = np.bincount(current[~inner], pairs.weights[~inner], n_labels)
     at_end = ends.events[:, 0] == BOUNDARY
     last = np.bincount(ends.events[at_end, -1], ends.weights[at_end], n_labels)
-    return Transitions(
-        np.log(smoothed_rates(counts, label_prior, strength)),
-        np.log(boundary_rates(first, label_prior, strength)),
-        np.log(boundary_rates(last, label_prior, strength)),
-    )
+    return counts, first, last
 
 
 def have_direction(pairs: Table) -> bool:
@@ -168,6 +190,13 @@ class TypeRates(Storable):
             prior = prior * by_label[kind, labels]
         gains = association(counts, prior, TYPE_STRENGTH * strength)
         self.coef = place_rows(gains, index, n_types).csr()
+
+    @classmethod
+    def of_rows(cls, coef: sp.csr_array) -> "TypeRates":
+        """Return rates whose ``coef`` is known."""
+        rates = cls.__new__(cls)
+        rates.coef = coef
+        return rates
 
     def gains(self, types: np.ndarray) -> sp.csr_array:
         """Return the rows of ``coef`` of these types, empty rows for types below 0."""

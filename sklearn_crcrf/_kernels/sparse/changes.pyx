@@ -1,0 +1,11 @@
+"""Changes of counts, and rows of the counts as they are after the changes."""
+
+import numpy as np
+
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+
+from sklearn_crcrf._kernels.searching cimport place_from
+from sklearn_crcrf._kernels.sparse.tables cimport Slot, Table, find, mix
+
+include "changed_rows.pxi"
