@@ -17,8 +17,8 @@ from .estimators.calibration import SegmentF1Classifier as SegmentF1Classifier
 from .estimators.crf import CRF as CRF
 from .estimators.crfsuite import CRFsuiteCRF as CRFsuiteCRF
 from .estimators.empirical import EmpiricalCRF as EmpiricalCRF
-from .estimators.empirical import EmpiricalCRFCV as EmpiricalCRFCV
 from .estimators.empirical.conditions import mle_conditions as mle_conditions
+from .estimators.empirical.search import EmpiricalCRFCV as EmpiricalCRFCV
 from .estimators.graphs import AssociativeMarkovNetwork as AssociativeMarkovNetwork
 from .estimators.graphs import GraphCRF as GraphCRF
 from .estimators.hmm import HMM as HMM
