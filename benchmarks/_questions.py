@@ -17,6 +17,7 @@ QUESTIONS = {
     "label_bias": "Which models suffer from label bias?",
     "lattice": "How good are CRFs over likely labels only?",
     "learning_curves": "From how many sentences on is iteration better than counting?",
+    "left_out": "What is it good for that counts can be subtracted?",
     "letters": "Which models read words letter by letter?",
     "max_margin": "Which solver finds the widest margin?",
     "memory": "How much memory does training take?",
