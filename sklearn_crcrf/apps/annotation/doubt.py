@@ -1,18 +1,18 @@
 """How much a sentence would teach, or how suspicious its labels are."""
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 
 import numpy as np
+from sklearn.base import clone
 
 from ...estimators.empirical import EmpiricalCRF
+from ...estimators.empirical.left_out import has_rows
+from ...estimators.label_issues import left_out_issues
 from .pool import Pool
 
 # Number of sentences that are measured at a time.
 CHUNK = 250
 N_FOLDS = 5
-# The share of gold labels that are taken to be wrong.
-WRONG = 0.01
 Values = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
@@ -55,12 +55,15 @@ def doubts(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray, measure: str)
 
 
 def suspicions(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray) -> Values:
-    """Yield the expected number of wrong gold labels, by models that have not counted them.
+    """Yield the expected number of wrong gold labels, by models that have not seen the sentence.
+
+    They are fitted to the gold labels of all other sentences, or of the other folds, if leaving out
+    each sentence by itself would take long.
 
     Parameters
     ----------
     model : EmpiricalCRF
-        Fitted to the gold labels of these sentences, and perhaps to others.
+        Fitted to the gold labels. It does not change; its fitted exponents, if any, are used.
     pool : Pool
     sentences : ndarray of int
         Positions in the pool.
@@ -69,39 +72,18 @@ def suspicions(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray) -> Values
     ------
     sentences, values : ndarray
     """
-    n_folds = min(N_FOLDS, len(sentences))
-    for k in range(n_folds):
-        fold = sentences[k::n_folds]
-        other = copy(model)
-        if n_folds > 1:
-            other.forget(*_labelled(pool, fold))
-        for chunk in _chunks(fold):
-            yield chunk, _expected_errors(other, *_labelled(pool, chunk))
-
-
-def _expected_errors(model: EmpiricalCRF, X: list, y: list) -> np.ndarray:
-    """Compute the expected number of wrong labels of each sentence.
-
-    By Bayes' rule: a label is wrong with probability ``e`` before the sentence is seen, and then
-    each of the K labels is as likely. With the probability p that the model gives to the label, ::
-
-        p(wrong | x) = e (1 - p) / K / (e (1 - p) / K + (1 - e) p),
-
-    so a label that is merely doubtful, p = 1/2, is hardly suspicious.
-    """
-    column = {label: j for j, label in enumerate(model.classes_.tolist())}
-    values = []
-    for rows, labels in zip(model.predict_proba(X), y, strict=True):
-        ids = np.array([column.get(label, -1) for label in labels], dtype=np.int64)
-        p = np.where(ids < 0, 0.0, rows[np.arange(len(ids)), ids])
-        wrong = WRONG * (1.0 - p) / len(column)
-        values.append((wrong / (wrong + (1.0 - WRONG) * p)).sum())
-    return np.array(values)
-
-
-def _labelled(pool: Pool, ids: np.ndarray) -> tuple[list, list]:
     assert pool.gold is not None
-    return [pool.sentences[i] for i in ids.tolist()], [pool.gold[i] for i in ids.tolist()]
+    if len(pool.sentences) < 2:
+        return
+    estimator = clone(model)
+    if model.exponents == "fit":
+        estimator.set_params(exponents=model.exponents_)
+    fold = np.arange(len(pool.sentences))
+    fold = fold if has_rows(model) else fold % N_FOLDS
+    X, y = list(pool.sentences), list(pool.gold)
+    for ids, issues in left_out_issues(estimator, X, y, fold):
+        waiting = np.isin(ids, sentences)
+        yield ids[waiting], issues.expected_errors(len(ids))[waiting]
 
 
 def _chunks(ids: np.ndarray) -> Iterator[np.ndarray]:

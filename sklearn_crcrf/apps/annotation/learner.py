@@ -27,12 +27,15 @@ class Learner:
     ----------
     model : EmpiricalCRF or None
         A model that does not change any more; None as long as nothing is counted.
+    labels : list of label lists, or None
+        What is counted of each sentence of the pool, if there are gold labels.
     """
 
     def __init__(self, start: EmpiricalCRF, gold: Sequence[Sequence[str]] | None = None):
         self._start, self._gold = start, gold
         self._starts_empty = not hasattr(start, "counts_")
         self._n_counted = 0
+        self.labels = None if gold is None else [list(labels) for labels in gold]
         self.model: EmpiricalCRF | None = None if self._starts_empty else start
 
     def take(self, changes: Sequence[Change]) -> None:
@@ -41,8 +44,12 @@ class Learner:
         for before, after in changes:
             known = before or after
             if known is not None:
-                difference.update(self._counted(after, known))
+                counted = self._counted(after, known)
+                difference.update(counted)
                 difference.subtract(self._counted(before, known))
+                if self.labels is not None:
+                    ((_, labels),) = counted
+                    self.labels[known.sentence] = list(labels)
         learned, forgotten = list((+difference).elements()), list((-difference).elements())
         n_counted = self._n_counted + len(learned) - len(forgotten)
         if self._starts_empty and n_counted == 0:

@@ -136,8 +136,8 @@ class Worker:
         model, waiting = self._learner.model, self._order.waiting
         if model is None or self._measure is None:
             return iter(())
-        if self._pool.gold is not None:
-            return suspicions(model, self._pool, waiting)
+        if self._learner.labels is not None:
+            return suspicions(model, self._pool._replace(gold=[*self._learner.labels]), waiting)
         front, rest = waiting[:N_FRONT], waiting[N_FRONT:]
         rest = rest[np.argsort(self._measured[rest], kind="stable")]
         return chain(*(doubts(model, self._pool, part, self._measure) for part in (front, rest)))

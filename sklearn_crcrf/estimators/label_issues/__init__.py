@@ -1,6 +1,6 @@
 """Labels that are probably wrong."""
 
-from .finding import find_label_issues
+from .finding import find_label_issues, left_out_issues
 from .issues import LabelIssue, LabelIssues
 
-__all__ = ["LabelIssue", "LabelIssues", "find_label_issues"]
+__all__ = ["LabelIssue", "LabelIssues", "find_label_issues", "left_out_issues"]

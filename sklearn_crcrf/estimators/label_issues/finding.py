@@ -1,5 +1,6 @@
 """find_label_issues: labels that models which have not seen them find improbable."""
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -19,7 +20,8 @@ from ...labels.segments.schemes import SCHEMES, check_option, detect_scheme
 from ...training import nested_fits
 from ..crfsuite import CRFsuiteCRF
 from ..empirical import EmpiricalCRF
-from ..empirical.out_of_fold import folds_of
+from ..empirical.left_out import has_rows
+from ..empirical.out_of_fold import Probabilities, folds_of, left_out, read_corpus
 from ..opinion_pool.expert import Samples, fit_expert
 from .disagreements import disagreements
 from .issues import LabelIssues
@@ -63,8 +65,9 @@ def find_label_issues(
         - "folds": a clone of the estimator, fitted to the sequences of the other folds.
         - "given": the estimator as it is. It must have been fitted to other data: a model that was
           trained on a wrong label finds it probable.
-        - "auto": "left_out" for an :class:`EmpiricalCRF` whose exponents are not fitted, else
-          "folds".
+        - "auto": "left_out" for an :class:`EmpiricalCRF` of symbols with smoothed estimates and
+          product spelling, its defaults, unless exponents are fitted: then leaving out a sequence
+          costs little more than labelling it. Else "folds".
     scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"} or None, \
             default="auto"
         How labels spell segments; "auto" detects it, None compares the labels of single tokens.
@@ -115,8 +118,7 @@ def find_label_issues(
     sequences = as_sequences(X, y)
     classes, *_ = encode_partial_labels(sequences.y)
     if method == "auto":
-        counts_all = isinstance(estimator, EmpiricalCRF) and estimator.exponents != "fit"
-        method = "left_out" if counts_all else "folds"
+        method = "left_out" if _leaves_out_quickly(estimator, X, y) else "folds"
     if method == "given":
         if groups is not None:
             raise ValueError("groups are left out, but method='given' leaves nothing out")
@@ -146,6 +148,42 @@ def _left_out(estimator: Any, sequences: Sequences, groups: Any) -> np.ndarray:
         groups = folds_of(cv, sequences, groups)
     X, y = sequences.X, sequences.y
     return estimator.predict_out_of_fold(X, y, cv=cv, groups=groups, method="predict_proba").data
+
+
+def _leaves_out_quickly(estimator: Any, X: Any, y: Any) -> bool:
+    """Return whether there is no need to estimate all weights for each sequence left out."""
+    if not isinstance(estimator, EmpiricalCRF) or estimator.exponents == "fit":
+        return False
+    return has_rows(clone(estimator).fit(X, y))
+
+
+def left_out_issues(
+    estimator: EmpiricalCRF, X: Any, y: Any, fold: np.ndarray
+) -> Iterator[tuple[np.ndarray, LabelIssues]]:
+    """Yield what :func:`find_label_issues` finds by leaving out sequences, some at a time.
+
+    Parameters
+    ----------
+    estimator : EmpiricalCRF
+    X, y : as in :func:`find_label_issues`
+    fold : ndarray of shape (n_sequences,), int
+        Sequences of one fold, numbered from 0 on, are left out together.
+
+    Yields
+    ------
+    sequences : int ndarray of shape (n,)
+    issues : LabelIssues
+        The sequences are numbered from 0 to n - 1.
+    """
+    twin = clone(estimator)._unfitted()
+    sequences, weights = twin._check_training(X, y, None, reset=True)
+    corpus = read_corpus(twin, sequences, weights)
+    answer, classes = Probabilities(corpus), corpus.y.classes
+    for _, part in left_out([twin], corpus, fold):
+        answer.add(part)
+        proba = answer.found[part.tokens(corpus)]
+        y = sequences.y[part.sequences]
+        yield part.sequences, disagreements(y, proba, classes, detect_scheme(classes.tolist()))
 
 
 def _splitter(cv: Any, groups: Any) -> Any:

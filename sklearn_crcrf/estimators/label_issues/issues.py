@@ -9,7 +9,7 @@ import numpy as np
 # Number of issues that are shown as text.
 N_SHOWN = 10
 # How often one certain wrong label is given in place of the right one.
-WRONG = 0.0002
+WRONG = 0.0005
 
 
 class LabelIssue(NamedTuple):

@@ -4,8 +4,9 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf import EmpiricalCRF, find_label_issues
 from sklearn_crcrf.apps.annotation import Log, Pool, SegmentMarks, TagMarks, Workbench, workbench
 from sklearn_crcrf.apps.annotation.annotations import Annotation, Change
 from sklearn_crcrf.apps.annotation.doubt import MEASURES, suspicions
@@ -157,24 +158,61 @@ def test_measures_grow_with_doubt(measure):
     assert known.shape == (30,) and unknown[0] > np.median(known)
 
 
+def suspected(model, y, sentences):
+    values = np.full(len(X), -1.0)
+    for ids, found in suspicions(model, Pool(X, y), sentences):
+        values[ids] = found
+    return values
+
+
 def test_suspicion_is_the_expected_number_of_wrong_labels():
     wrong = [list(labels) for labels in Y]
     for i in (7, 23):
         wrong[i] = [TAGS[1]] * len(Y[i])
-    model = EmpiricalCRF().fit(X, wrong)
-    values = np.zeros(len(X))
-    for ids, found in suspicions(model, Pool(X, wrong), np.arange(len(X))):
-        values[ids] = found
+    values = suspected(EmpiricalCRF().fit(X, wrong), wrong, np.arange(len(X)))
     assert set(np.argsort(-values)[:2]) == {7, 23}
+    issues = find_label_issues(EmpiricalCRF(), X, wrong)
+    np.testing.assert_allclose(values, issues.expected_errors(len(X)), rtol=1e-9)
 
 
-def test_suspicion_follows_from_the_rule_of_bayes():
-    model = EmpiricalCRF().fit(X, Y)
-    ((_, found),) = suspicions(model, Pool(X[:1], Y[:1]), np.zeros(1, dtype=int))
-    (rows,), columns = model.predict_proba(X[:1]), np.searchsorted(model.classes_, Y[0])
-    p = rows[np.arange(len(columns)), columns]
-    wrong = 0.01 * (1 - p) / len(model.classes_)
-    np.testing.assert_allclose(found, [(wrong / (wrong + 0.99 * p)).sum()])
+def test_only_sentences_that_wait_are_suspected():
+    model, waiting = EmpiricalCRF(order=2, sigma=2.0).fit(X, Y), np.array([3, 40, 5])
+    values = suspected(model, Y, waiting)
+    assert np.flatnonzero(values >= 0).tolist() == [3, 5, 40]
+    expected = find_label_issues(clone(model), X, Y).expected_errors(len(X))
+    np.testing.assert_allclose(values[waiting], expected[waiting], rtol=1e-9)
+    assert list(suspicions(model, Pool(X[:1], Y[:1]), np.arange(1))) == []
+
+
+def test_models_that_take_long_are_asked_by_folds():
+    model = EmpiricalCRF.ecrn().fit(X, Y)
+    values = suspected(model, Y, np.arange(len(X)))
+    folds = [(np.flatnonzero(np.arange(60) % 5 != k), np.arange(k, 60, 5)) for k in range(5)]
+    expected = find_label_issues(clone(model), X, Y, method="folds", cv=folds)
+    np.testing.assert_allclose(values, expected.expected_errors(len(X)), rtol=1e-9)
+
+
+def test_fitted_exponents_stay_when_sentences_are_left_out():
+    model = EmpiricalCRF(exponents="fit").fit(X, Y)
+    values = suspected(model, Y, np.arange(len(X)))
+    same = EmpiricalCRF(exponents=model.exponents_)
+    expected = find_label_issues(same, X, Y).expected_errors(len(X))
+    np.testing.assert_allclose(values, expected, rtol=1e-9)
+
+
+def test_accepted_labels_stand_for_gold_labels_in_other_models(path):
+    wrong = [list(labels) for labels in Y]
+    for i in (4, 11):
+        wrong[i] = [TAGS[0]] * len(Y[i])
+    with Workbench(Pool(X, wrong), Log(path), TagMarks(TAGS)) as bench:
+        bench.accept("ann", 4, Y[4])
+    bench._log.close()
+    with Workbench(Pool(X, wrong), Log(path), TagMarks(TAGS)) as again:
+        again.settle()
+        issues = find_label_issues(EmpiricalCRF(), X, [*wrong[:4], Y[4], *wrong[5:]])
+        expected = np.delete(issues.expected_errors(len(X)), 4)
+        np.testing.assert_allclose(np.delete(again.order.values, 4), expected, rtol=1e-9)
+        assert again.next("ann")["sentence"] == 11
 
 
 def test_names_can_be_added(path):
