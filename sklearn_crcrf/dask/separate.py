@@ -23,11 +23,10 @@ from .shards import DaskParts, gradient_tree
 class DaskSeparateCRF(DaskEstimator, SeparateCRF):
     """:class:`~sklearn_crcrf.SeparateCRF` whose training data stays on the workers of Dask.
 
-    The nodes and the pairs are trained at the same time, as :class:`DaskCRF` trains a CRF: solvers
-    run where ``fit`` is called, and gradients are computed where the rows are. Rates are sums of
-    the counts of all parts, and the exponent is chosen on the same held-out sequences as in
-    memory. The model has the same bits whatever the workers, and differs from one fit in memory by
-    rounding.
+    The nodes and the pairs are trained as :class:`DaskCRF` trains a CRF: solvers run where ``fit``
+    is called, and gradients are computed where the rows are. Rates are sums of the counts of all
+    parts, and the exponent is chosen on the same held-out sequences as in memory. The model has the
+    same bits whatever the workers, and differs from one fit in memory by rounding.
 
     Parameters
     ----------

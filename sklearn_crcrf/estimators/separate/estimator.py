@@ -108,14 +108,15 @@ class SeparateCRF(BaseSequenceClassifier):
         How labels are found on graphs with cycles, as in :class:`GraphCRF`.
     n_folds : int, default=5
         Number of folds of held-out labels. The settings of counted rates are chosen in all folds,
-        those of other rates in the first one.
+        those of other rates in the first one; a CRF has ten times the tolerance ``tol`` there.
     decoding : {"auto", "viterbi", "marginal"}, default="auto"
         Whether :meth:`predict` finds the best labelling, or the best label of each node; "auto" is
         "marginal" for counted rates and for graphs with cycles, else "viterbi".
     {sample_unit}
     n_jobs : int, default=None
-        Number of threads that predict. Two or more train nodes and pairs at the same time; the
-        result does not depend on it.
+        Number of threads; the result does not depend on it. The rows of pairs are made while nodes
+        are trained, from whose weights a CRF of pairs starts; other classifiers of nodes and of
+        pairs are trained at the same time.
     random_state : int, RandomState or None, default=0
         Chooses the folds.
 
@@ -260,11 +261,11 @@ class SeparateCRF(BaseSequenceClassifier):
             self._fit_nodes(held_out, nodes, links)
         else:
             of_pairs = self._of_pairs(sequences.X, attributes, links.structure)
-            self._fit_parts(held_out, TrainingData(nodes, links, of_pairs))
+            seen = None if self.edge_columns is None else encoder.edge_attributes
+            self._fit_parts(held_out, TrainingData(nodes, links, of_pairs, seen))
         state = log_probabilities(self.estimator_, nodes.attributes, nodes.n_labels)
-        self.rates_, self.edge_rates_ = LinkRates.estimated(
-            links, ids, state, self.exponent_, self.symmetric_, self.sigma
-        )
+        how = [self.exponent_], self.symmetric_, self.sigma
+        ((self.rates_, self.edge_rates_),) = LinkRates.estimated(links, ids, state, *how)
         self.transitions_ = self.exponent_ * self.rates_
         self.n_inference_iter_ = self._count.n_iter
         del self._count

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from ...structures import Scores, Structure
 from .nodes import Nodes, log_probabilities
 from .rates import LinkRates, TypedLinks, labels_left
+from .row_crf import roughly
 
 # By how many standard errors links, or their direction, must lower the loss to be used.
 LEAST_GAIN = 2.0
@@ -125,7 +126,7 @@ class HeldOut:
 
     def _out_of_fold(self, estimator: Any) -> np.ndarray:
         """Log-probabilities of all nodes, of a known one by a classifier that has not seen it."""
-        nodes = self._nodes
+        nodes, estimator = self._nodes, roughly(estimator)
         state = np.zeros((len(nodes.ids), nodes.n_labels))
         for number in np.unique(self._fold):
             fitted, own = nodes.fitted(estimator, self._fold != number), self._fold == number
@@ -160,7 +161,8 @@ class HeldOut:
     ) -> np.ndarray:
         """Probabilities of the labels of all nodes, if the labels of a fold are held out."""
         links, structure = self._links, self._links.structure
-        rates = LinkRates.estimated(links, trained, state, exponent, is_symmetric, self._sigma)
+        how = [exponent], is_symmetric, self._sigma
+        (rates,) = LinkRates.estimated(links, trained, state, *how)
         scores = rates.scores(state, exponent, links.row())
         if self._is_partial:
             scores = scores.allow(labels_left(trained, state.shape[1]))

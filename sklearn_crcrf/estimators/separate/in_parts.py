@@ -1,13 +1,12 @@
 """Separate training on data in parts: sums over parts, and rows that stay where they are."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from ...data.ragged import SequenceArray, joined_ranges
@@ -19,14 +18,13 @@ from ...linear.objective import OwnColumns, Shard
 from ...linear.parts import ModelShape, OwnCorpus, Part, part_of
 from ...structures import Structure, structure_of
 from ...structures.rows import Rows
-from ...training import nested_fits
 from ..crf.solving import SOLVERS, choose_solver
 from .held_out import Fold, folds_of_units, is_sure
 from .nodes import Nodes, log_probabilities
-from .pairs import PairAttributes, PairClassifier, share_of_counts
-from .parts import Parts, TrainingData, run_nested
+from .pairs import PairAttributes, PairClassifier, share_of_counts, start_of_pairs
+from .parts import Parts, TrainingData, at_once, promised
 from .rates import FEW_PAIRS, N_ROUNDS, LinkRates, TypedLinks, labels_left
-from .row_crf import RowCRF, distinct_corpus, row_dtype, row_problem, with_ones
+from .row_crf import RowCRF, distinct_corpus, roughly, row_dtype, row_problem, with_ones
 
 # A pair of column and label is one number: the column times this, plus the label.
 LABELS = 2**32
@@ -284,7 +282,6 @@ class SeparateTraining:
     sigma : float
         Width of the priors of the counted rates.
     n_threads : int
-        If both parts are always trained at the same time, of each of them, else of both.
     """
 
     def __init__(
@@ -297,8 +294,7 @@ class SeparateTraining:
     ):
         self._data, self._view, self._crfs, self._sigma = data, view, crfs, sigma
         self._n_threads = n_threads
-        shared = n_threads if data.at_once else max(1, n_threads - 1)
-        self._threads = {node_rows: n_threads if data.at_once else 1, pair_rows: shared}
+        self._threads = {node_rows: n_threads if data.at_once else 1, pair_rows: n_threads}
         self._folds = [np.zeros(n, dtype=np.int64) for n in data.n_units]
 
     def best_exponent(
@@ -331,7 +327,7 @@ class SeparateTraining:
             return first, None
         losses, parts = [], None
         for fold in range(n_folds) if self._crfs[1] is None else [0]:
-            parts = self.fit(fold)
+            parts = self.fit(fold, crfs=tuple(map(roughly, self._crfs)))
             rates = self._rates(fold, parts.nodes, exponents)
             losses.append(self._collect(_losses, sum, (self._view, fold, parts, rates, exponents)))
         sums = sum(losses)
@@ -342,56 +338,58 @@ class SeparateTraining:
             e = 0
         return float(exponents[e]), parts if len(losses) == 1 else None
 
-    def fit(self, fold: int = NONE, start: Parts | None = None) -> Parts:
+    def fit(self, fold: int = NONE, start: Parts | None = None, crfs: tuple | None = None) -> Parts:
         """Train both parts of the model without the labels of a fold."""
+        nodes, pairs = crfs or self._crfs
         before = Parts(None, None) if start is None else start
-        tasks: list[tuple] = [(self._fit_nodes, fold, before.nodes)]
-        if self._crfs[1] is not None:
-            tasks.insert(0, (self._fit_pairs, self._crfs[1], fold, before.pairs))
-        n_jobs = len(tasks) if self._data.at_once else min(len(tasks), self._n_threads)
-        with nested_fits() as stop:
-            parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-            *pairs, nodes = parallel(delayed(run_nested)(stop, *task) for task in tasks)
-        return Parts(nodes, pairs[0] if pairs else None)
+        trained: Future = Future()
+        tasks: list[tuple] = [(promised, trained, self._fit_nodes, nodes, fold, before.nodes)]
+        if pairs is not None:
+            tasks.append((self._fit_pairs, pairs, fold, before.pairs, trained))
+        fitted = at_once(tasks, len(tasks) if self._data.at_once else self._n_threads)
+        return Parts(fitted[0], fitted[1] if pairs is not None else None)
 
     def counted_rates(self, nodes: RowCRF) -> LinkRates:
         """Return the rates of all labels."""
         return self._rates(NONE, nodes, [1.0])[0]
 
-    def _fit_nodes(self, fold: int, start: RowCRF | None) -> RowCRF:
+    def _fit_nodes(self, crf: RowCRF, fold: int, start: RowCRF | None) -> RowCRF:
         n_columns = self._view.n_attributes + 1
-        survey = self._survey(node_rows, fold, self._crfs[0])
+        survey = self._survey(node_rows, fold, crf)
         if survey.most == 0:
             raise ValueError("sample_weight is zero for all tokens to train on")
         is_equal = survey.least == survey.most
-        shape = RowShape.of(survey, self._crfs[0], n_columns, self._data.shape.dtype, is_equal)
-        return self._fit_rows(node_rows, fold, shape, start)
+        shape = RowShape.of(survey, crf, n_columns, self._data.shape.dtype, is_equal)
+        return self._fit_rows(node_rows, fold, shape, lambda: start)
 
     def _fit_pairs(
-        self, crf: RowCRF, fold: int, start: PairClassifier | None
+        self, crf: RowCRF, fold: int, before: PairClassifier | None, nodes: Future
     ) -> PairClassifier | None:
-        n = self._view.n_labels
+        n, view = self._view.n_labels, self._view
         survey = self._survey(pair_rows, fold, crf)
         if len(survey.labels) < 2:
             return None
-        dtype, n_columns = self._data.shape.dtype, 2 * self._view.n_seen + 1
-        shape, before = RowShape.of(survey, crf, n_columns, dtype, False), None
-        if start is not None:
-            before = copy(start.estimator)
-            before.classes_ = start.labels @ [n, 1]
-        model = self._fit_rows(pair_rows, fold, shape, before)
-        model.classes_ = np.arange(len(shape.labels))
-        labels = np.stack(np.divmod(shape.labels, n), axis=1)
+        labels = np.stack(np.divmod(survey.labels, n), axis=1)
+        shape = RowShape.of(survey, crf, 2 * view.n_seen + 1, self._data.shape.dtype, False)
+
+        def start() -> RowCRF | None:
+            found = start_of_pairs(labels, before, nodes.result, view.seen, 2 * view.n_seen)
+            if found is not None:
+                found.classes_ = survey.labels[found.classes_]
+            return found
+
+        model = self._fit_rows(pair_rows, fold, shape, start)
+        model.classes_ = np.arange(len(labels))
         return PairClassifier(model, labels, False, share_of_counts(survey.n_rows, len(labels)))
 
     def _survey(self, make: Callable, fold: int, crf: RowCRF) -> RowSurvey:
         common = self._view, fold, make, crf.crf.features == "observed"
         return self._collect(_survey, RowSurvey.unite, common)
 
-    def _fit_rows(self, make: Callable, fold: int, shape: RowShape, start: RowCRF | None) -> RowCRF:
+    def _fit_rows(self, make: Callable, fold: int, shape: RowShape, start: Callable) -> RowCRF:
         common = self._view, fold, make, shape
         with self._data.shards(_shard, self._folds, common, shape.dtype) as parts:
-            return shape.fitted(parts, start, self._threads[make])
+            return shape.fitted(parts, start(), self._threads[make])
 
     def _rates(self, fold: int, nodes: RowCRF, exponents: Sequence[float]) -> list[LinkRates]:
         """Return the counted rates for each exponent, as :meth:`LinkRates.estimated` in memory."""
@@ -501,6 +499,7 @@ def _losses(own: OwnCorpus, folds: np.ndarray, common: tuple) -> np.ndarray:
         Nodes(None, corpus.y, _token_weights(corpus), view.n_labels),
         links,
         PairAttributes(_placed(X, place, view.n_seen), _no_edges(len(links.kind))),
+        view.seen,
     )
     trained, every = np.full(len(corpus.y), -1), np.arange(len(units))
     state = _state(own, view, parts.nodes, is_held_out)

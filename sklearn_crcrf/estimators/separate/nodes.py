@@ -27,15 +27,16 @@ class Nodes(NamedTuple):
     weights: np.ndarray
     n_labels: int
 
-    def fitted(self, estimator: Any, chosen: np.ndarray, start: Any = None) -> Any:
+    def fitted(self, estimator: Any, chosen: np.ndarray, before: Any = None) -> Any:
         """Return a clone of a classifier, fitted to some of the nodes whose label is known.
 
-        A :class:`RowCRF` starts from the weights of ``start``.
+        A :class:`RowCRF` starts from the weights of ``before``.
         """
         chosen = np.flatnonzero(chosen & (self.ids >= 0))
         weights = self.weights[chosen]
         equal = None if np.ptp(weights) == 0 else weights
-        return fit_classifier(estimator, self.attributes[chosen], self.ids[chosen], equal, start)
+        X, y = self.attributes[chosen], self.ids[chosen]
+        return fit_classifier(estimator, X, y, equal, lambda: before)
 
 
 def fit_classifier(

@@ -1,7 +1,8 @@
 """Labels of two linked tokens, by the attributes of both, and their co-occurrence rates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,7 +213,7 @@ def fit_pairs(
     ids: np.ndarray,
     weights: np.ndarray,
     is_symmetric: bool,
-    start: PairClassifier | None = None,
+    start: Callable[[np.ndarray], RowCRF | None],
     n_threads: int | None = None,
 ) -> PairClassifier | None:
     """Train a classifier of pairs on the links whose two labels are known.
@@ -227,8 +228,9 @@ def fit_pairs(
     weights : ndarray of shape (n_tokens,)
     is_symmetric : bool
         Whether each link counts in both orders, half in each.
-    start : PairClassifier, optional
-        Fitted to some of these links; a ``RowCRF`` starts from its weights.
+    start : callable
+        Returns what a ``RowCRF`` starts from, given the pairs of label ids that occur, as
+        :func:`start_of_pairs`; called once the rows are ready.
     n_threads : int, optional
         For a ``RowCRF``.
 
@@ -248,14 +250,57 @@ def fit_pairs(
     pairs, y = np.unique(ids[ends[0]].astype(np.int64) * n + ids[ends[1]], return_inverse=True)
     if len(pairs) < 2:
         return None
-    before = None
-    if start is not None and isinstance(start.estimator, RowCRF):
-        before = copy(start.estimator)
-        before.classes_ = np.searchsorted(pairs, start.labels @ [n, 1])[before.classes_]
-    X = attributes.of(link, *ends)
-    fitted = fit_classifier(estimator, X, y, weight, before, n_threads)
     labels, share = np.stack(np.divmod(pairs, n), axis=1), share_of_counts(len(y), len(pairs))
+    X = attributes.of(link, *ends)
+    fitted = fit_classifier(estimator, X, y, weight, partial(start, labels), n_threads)
     return PairClassifier(fitted, labels, is_symmetric, share)
+
+
+def start_of_pairs(
+    labels: np.ndarray,
+    before: PairClassifier | None,
+    nodes: Callable[[], Any],
+    seen: np.ndarray | None,
+    n_columns: int,
+) -> RowCRF | None:
+    """Return a classifier from whose weights the training of a classifier of pairs starts.
+
+    Without an earlier one it is u(i | x) u(j | x'), by which two linked labels are independent.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_pairs, 2)
+        The pairs of label ids that occur, in order.
+    before : PairClassifier or None
+        Fitted to some of the links.
+    nodes : callable
+        Returns the classifier of nodes, once it is trained.
+    seen : ndarray of int or None
+        The attributes of a node that pairs see; None for all.
+    n_columns : int
+        The number of attributes of a pair.
+
+    Returns
+    -------
+    RowCRF or None
+        Its class k stands for the labels in row k of ``labels``; None if nodes have no weights.
+    """
+    if before is not None:
+        n = 1 + max(labels.max(), before.labels.max())
+        start, codes = copy(before.estimator), labels @ [n, 1]
+        start.classes_ = np.searchsorted(codes, (before.labels @ [n, 1])[start.classes_])
+        return start
+    u = nodes()
+    if not isinstance(u, RowCRF):
+        return None
+    start = RowCRF(u.crf)
+    i, j = (np.searchsorted(u.classes_, ids) for ids in labels.T)
+    coef = sp.csc_array(u.coef_ if seen is None else u.coef_[seen])
+    of_edges = sp.csc_array((n_columns - 2 * coef.shape[0], len(labels)), dtype=coef.dtype)
+    start.classes_ = np.arange(len(labels))
+    start.coef_ = sp.csr_array(sp.vstack([coef[:, i], coef[:, j], of_edges], format="csr"))
+    start.intercept_ = u.intercept_[i] + u.intercept_[j]
+    return start
 
 
 def share_of_counts(n_rows: int, n_pairs: int) -> float:

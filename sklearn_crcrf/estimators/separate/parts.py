@@ -1,17 +1,20 @@
 """The two parts of a model, trained apart, and the exponent that joins them."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from ...base.batches import batches_of
+from ..._kernels.threads import my_threads
+from ...base.batches import Batch, batches_of
 from ...training import Stop, nested_fits
 from .held_out import Fold, HeldOut, beliefs, is_lower
 from .nodes import Nodes, log_probabilities
-from .pairs import LinkedScores, PairAttributes, PairClassifier, fit_pairs
+from .pairs import LinkedScores, PairAttributes, PairClassifier, fit_pairs, start_of_pairs
 from .rates import LinkRates, TypedLinks, labels_left
+from .row_crf import roughly
 
 
 class Parts(NamedTuple):
@@ -37,11 +40,14 @@ class TrainingData(NamedTuple):
     nodes : Nodes
     links : TypedLinks
     attributes : PairAttributes
+    seen : ndarray of int or None
+        The attributes of a node that pairs see; None for all.
     """
 
     nodes: Nodes
     links: TypedLinks
     attributes: PairAttributes
+    seen: np.ndarray | None
 
     def fit(
         self,
@@ -51,7 +57,9 @@ class TrainingData(NamedTuple):
         n_jobs: int | None,
         start: Parts | None = None,
     ) -> Parts:
-        """Train both parts, at once if there are two jobs.
+        """Train both parts, if there are two jobs at once.
+
+        The rows of pairs are made while nodes are trained, from whose weights pairs may start.
 
         Parameters
         ----------
@@ -63,7 +71,7 @@ class TrainingData(NamedTuple):
             Whether each link counts in both orders.
         n_jobs : int or None
         start : Parts, optional
-            A ``RowCRF`` starts from these weights.
+            A ``RowCRF`` starts from these weights; without them, pairs start from the nodes.
 
         Returns
         -------
@@ -72,15 +80,14 @@ class TrainingData(NamedTuple):
         nodes, pairs = estimators
         before = Parts(None, None) if start is None else start
         weights, n_threads = self.nodes.weights, effective_n_jobs(n_jobs)
+        trained: Future = Future()
         of_links = pairs, self.attributes, self.links, ids, weights, is_symmetric
+        where = before.pairs, trained.result, self.seen, self.attributes.n_columns
         tasks = [
-            (fit_pairs, *of_links, before.pairs, n_threads),
-            (self.nodes.fitted, nodes, ids >= 0, before.nodes),
+            (promised, trained, self.nodes.fitted, nodes, ids >= 0, before.nodes),
+            (fit_pairs, *of_links, lambda labels: start_of_pairs(labels, *where), n_threads),
         ]
-        with nested_fits() as stop:
-            parallel = Parallel(n_jobs=min(2, n_threads), prefer="threads")
-            fitted = parallel(delayed(run_nested)(stop, *task) for task in tasks)
-        return Parts(fitted[1], fitted[0])
+        return Parts(*at_once(tasks, n_threads))
 
     def best_exponent(
         self,
@@ -93,7 +100,8 @@ class TrainingData(NamedTuple):
     ) -> tuple[float, bool, Parts | None]:
         """Choose the settings with the least loss of the labels of one fold.
 
-        Links must lower the loss by more than chance would, and so must their direction.
+        Links must lower the loss by more than chance would, and so must their direction. The
+        models for it are trained roughly.
 
         Parameters
         ----------
@@ -119,9 +127,10 @@ class TrainingData(NamedTuple):
         if fold is None:
             return float(exponents[0]), symmetric[0], None
         best: Any = None
+        rough = roughly(estimators[0]), roughly(estimators[1])
         for is_symmetric in symmetric:
-            parts = self.fit(estimators, fold.trained, is_symmetric, n_jobs)
-            losses = self._losses(parts, fold, exponents, is_symmetric, sigma)
+            parts = self.fit(rough, fold.trained, is_symmetric, n_jobs)
+            losses = self._losses(parts, fold, exponents, is_symmetric, sigma, n_jobs)
             e = int(np.argmin(losses.sum(axis=1)))
             if best is None or is_lower(losses[e], best[0]):
                 best = losses[e], losses[0], float(exponents[e]), is_symmetric, parts
@@ -137,15 +146,13 @@ class TrainingData(NamedTuple):
         exponents: Sequence[float],
         is_symmetric: bool,
         sigma: float,
+        n_jobs: int | None,
     ) -> np.ndarray:
         """Return the losses of the labels of a fold, by rates estimated without them."""
         every = log_probabilities(parts.nodes, self.nodes.attributes, self.nodes.n_labels)
-        settings = is_symmetric, sigma
-        all_rates = [
-            LinkRates.estimated(self.links, fold.trained, every, exponent, *settings)
-            for exponent in exponents
-        ]
-        return self.losses(parts.pairs, every, fold, all_rates, exponents)
+        how = every, exponents, is_symmetric, sigma
+        all_rates = LinkRates.estimated(self.links, fold.trained, *how)
+        return self.losses(parts.pairs, every, fold, all_rates, exponents, n_jobs)
 
     def losses(
         self,
@@ -154,6 +161,7 @@ class TrainingData(NamedTuple):
         fold: Fold,
         all_rates: Sequence[LinkRates],
         exponents: Sequence[float],
+        n_jobs: int | None = 1,
     ) -> np.ndarray:
         """Return the weighted Brier score of each held-out label with each exponent.
 
@@ -166,6 +174,7 @@ class TrainingData(NamedTuple):
         all_rates : sequence of LinkRates
             The counted rates that belong to each exponent.
         exponents : sequence of float
+        n_jobs : int or None, default=1
 
         Returns
         -------
@@ -174,23 +183,42 @@ class TrainingData(NamedTuple):
         (_, ids, weights, n), (trained, is_held_out, units, is_partial) = self.nodes, fold
         links, tokens, numbers = self.links.take(units)
         model = LinkedScores(pairs, every[tokens], links, self.attributes, tokens, numbers)
-        losses = []
-        for batch in batches_of(links.structure, model.scores_per_token):
+
+        def of_batch(batch: Batch) -> np.ndarray:
             here = tokens[batch.start : batch.stop]
             chosen = is_held_out[here]
             y, weight = ids[here][chosen], weights[here][chosen]
-            of_batch = []
+            losses = []
             for scores in model.scores(batch, all_rates, exponents):
                 if is_partial:
                     scores = scores.allow(labels_left(trained[here], n))
                 error = beliefs(batch.structure, scores)[chosen]
                 error[np.arange(len(y)), y] -= 1.0
-                of_batch.append(weight * (error**2).sum(axis=1))
-            losses.append(np.array(of_batch))
-        return np.concatenate(losses, axis=1)
+                losses.append(weight * (error**2).sum(axis=1))
+            return np.array(losses)
+
+        with my_threads(effective_n_jobs(n_jobs)) as threads:
+            batches = batches_of(links.structure, model.scores_per_token)
+            return np.concatenate(threads.map(of_batch, batches), axis=1)
 
 
-def run_nested(stop: Stop, function: Callable, *args: Any) -> Any:
+def at_once(tasks: Sequence[tuple], n_jobs: int) -> list[Any]:
+    """Return the results of tasks, a function and its arguments each, in at most n_jobs threads."""
+    with nested_fits() as stop:
+        parallel = Parallel(n_jobs=min(len(tasks), n_jobs), prefer="threads")
+        return parallel(delayed(_run_nested)(stop, *task) for task in tasks)
+
+
+def promised(future: Future, function: Callable, *args: Any) -> Any:
+    """Call a function; the future has its result, too."""
+    try:
+        future.set_result(function(*args))
+    except BaseException as error:
+        future.set_exception(error)
+    return future.result()
+
+
+def _run_nested(stop: Stop, function: Callable, *args: Any) -> Any:
     """Call a function in a thread that ends when the fit around it is interrupted."""
     with nested_fits(stop):
         return function(*args)

@@ -1,5 +1,6 @@
 """Co-occurrence rates of the labels of linked nodes, counted where both labels are known."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -178,11 +179,11 @@ class LinkRates(NamedTuple):
         links: TypedLinks,
         ids: np.ndarray,
         state: np.ndarray,
-        exponent: float,
+        exponents: Sequence[float],
         is_symmetric: bool,
         sigma: float,
-    ) -> "LinkRates":
-        """Rates, counted where labels are known, and if these are few, expected.
+    ) -> "list[LinkRates]":
+        """Rates for each exponent, counted where labels are known, and if these are few, expected.
 
         Parameters
         ----------
@@ -191,22 +192,23 @@ class LinkRates(NamedTuple):
             Label ids, -1 for an unknown label.
         state : ndarray of shape (n_tokens, n_labels)
             Log-probabilities of the labels by the attributes.
-        exponent : float
+        exponents : sequence of float
         is_symmetric, sigma : as in :meth:`of`
         """
         n, structure = state.shape[1], links.structure
         given = labels_left(ids, n)
         ends = links.beliefs_at_ends(np.where((ids < 0)[:, None], np.exp(state), given))
         pairs = links.count_pairs(ids, n)
-        rates = cls.of(pairs, ends, sigma, is_symmetric, structure.is_directed)
+        counted = cls.of(pairs, ends, sigma, is_symmetric, structure.is_directed)
         is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()
-        if not is_few or exponent == 0 or not structure.can("log_partition"):
-            return rates
-        for _ in range(N_ROUNDS):
-            scores = rates.scores(state, exponent, links.row()).allow(given)
-            pairs = links.expected_pairs(scores)
-            rates = cls.of(pairs, ends, sigma, is_symmetric, structure.is_directed)
-        return rates
+        all_rates = [counted] * len(exponents)
+        for k, exponent in enumerate(exponents):
+            if is_few and exponent != 0 and structure.can("log_partition"):
+                for _ in range(N_ROUNDS):
+                    scores = all_rates[k].scores(state, exponent, links.row()).allow(given)
+                    pairs = links.expected_pairs(scores)
+                    all_rates[k] = cls.of(pairs, ends, sigma, is_symmetric, structure.is_directed)
+        return all_rates
 
     def scores(self, state: np.ndarray, exponent: float, row: np.ndarray) -> Scores:
         """Scores with the rates to a power.

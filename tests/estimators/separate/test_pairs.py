@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_crcrf import CRF, GraphArray, SeparateCRF
 from sklearn_crcrf.datasets import make_label_bias
 from sklearn_crcrf.estimators.separate.pairs import share_of_counts
+from sklearn_crcrf.estimators.separate.row_crf import RowCRF, roughly
 from sklearn_crcrf.model_files import load_model, save_model
 
 LABELS = np.array(["A", "B", "C"])
@@ -153,6 +155,43 @@ def test_counted_rates_have_the_greater_share_the_fewer_links_there_are():
     assert SeparateCRF(exponent=1.0).fit(X, y).share_ == 1.0
     shares = [share_of_counts(n, 100) for n in (0, 100, 2000, 8000, 10**6)]
     assert_allclose(shares, [1.0, 20 / 21, 0.5, 0.2, 0.2])
+
+
+@pytest.mark.parametrize("edge_columns", [None, [1]])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_training_of_pairs_starts_from_the_nodes(edge_columns, n_jobs, monkeypatch):
+    """By u(i | x) u(j | x'), of the attributes that pairs see."""
+    starts, start_of = [], RowCRF._start
+
+    def spied(model, problem, start):
+        starts.append(start)
+        return start_of(model, problem, start)
+
+    monkeypatch.setattr(RowCRF, "_start", spied)
+    X, y = sequences()
+    fit = {"exponent": 1.0, "edge_columns": edge_columns, "n_jobs": n_jobs}
+    crf = SeparateCRF(CRF(), pairs=CRF(), **fit).fit(X, y)
+    assert starts[0] is None and len(starts) == 2
+    rows, seen, (i, j) = np.concatenate(X), edge_columns or [0, 1], crf.label_pairs_.T
+    scores = rows[:, seen] @ crf.estimator_.coef_[seen] + crf.estimator_.intercept_
+    independent = softmax(scores[:-1][:, i] + scores[1:][:, j], axis=1)
+    both = np.hstack([rows[:-1, seen], rows[1:, seen]])
+    assert_allclose(starts[1].predict_proba(both), independent)
+    assert_array_equal(starts[1].classes_, crf.pair_estimator_.classes_)
+
+
+def test_the_exponent_is_chosen_by_rough_models(monkeypatch):
+    tolerances, fit = [], RowCRF._fit
+
+    def spied(model, *args):
+        tolerances.append(model.crf.tol)
+        fit(model, *args)
+
+    monkeypatch.setattr(RowCRF, "_fit", spied)
+    crf = SeparateCRF(CRF(tol=1e-4), pairs=CRF(tol=1e-5)).fit(*sequences())
+    assert_allclose(tolerances, [1e-3, 1e-4, 1e-4, 1e-5])
+    assert crf.pair_estimator_.crf.tol == 1e-5
+    assert roughly(LABELS) is LABELS
 
 
 def test_no_label_bias():
