@@ -37,7 +37,7 @@ from .nodes import Nodes, log_probabilities
 from .out_of_core import FolderTokens
 from .pairs import LinkedScores, PairAttributes, PairClassifier, scores_per_token
 from .parts import Parts, TrainingData
-from .rates import LinkRates, TypedLinks
+from .rates import LinkEvidence, LinkRates, TypedLinks
 from .row_crf import RowCRF, as_row_classifier
 
 # What is tried: C of LogisticRegression, and exponents of the rates, from cautious to bold.
@@ -264,8 +264,8 @@ class SeparateCRF(BaseSequenceClassifier):
             seen = None if self.edge_columns is None else encoder.edge_attributes
             self._fit_parts(held_out, TrainingData(nodes, links, of_pairs, seen))
         state = log_probabilities(self.estimator_, nodes.attributes, nodes.n_labels)
-        how = [self.exponent_], self.symmetric_, self.sigma
-        ((self.rates_, self.edge_rates_),) = LinkRates.estimated(links, ids, state, *how)
+        how = [self.exponent_], self.sigma, self.symmetric_
+        ((self.rates_, self.edge_rates_),) = LinkEvidence(links, ids, state).rates(*how)
         self.transitions_ = self.exponent_ * self.rates_
         self.n_inference_iter_ = self._count.n_iter
         del self._count

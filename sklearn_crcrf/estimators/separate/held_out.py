@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from ...structures import Scores, Structure
 from .nodes import Nodes, log_probabilities
-from .rates import LinkRates, TypedLinks, labels_left
+from .rates import LinkEvidence, TypedLinks, labels_left
 from .row_crf import roughly
 
 # By how many standard errors links, or their direction, must lower the loss to be used.
@@ -161,8 +161,8 @@ class HeldOut:
     ) -> np.ndarray:
         """Probabilities of the labels of all nodes, if the labels of a fold are held out."""
         links, structure = self._links, self._links.structure
-        how = [exponent], is_symmetric, self._sigma
-        (rates,) = LinkRates.estimated(links, trained, state, *how)
+        evidence = LinkEvidence(links, trained, state)
+        (rates,) = evidence.rates([exponent], self._sigma, is_symmetric)
         scores = rates.scores(state, exponent, links.row())
         if self._is_partial:
             scores = scores.allow(labels_left(trained, state.shape[1]))

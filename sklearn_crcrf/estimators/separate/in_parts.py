@@ -23,7 +23,7 @@ from .held_out import Fold, folds_of_units, is_sure
 from .nodes import Nodes, log_probabilities
 from .pairs import PairAttributes, PairClassifier, share_of_counts, start_of_pairs
 from .parts import Parts, TrainingData, at_once, promised
-from .rates import FEW_PAIRS, N_ROUNDS, LinkRates, TypedLinks, labels_left
+from .rates import LinkEvidence, LinkRates, TypedLinks
 from .row_crf import RowCRF, distinct_corpus, roughly, row_dtype, row_problem, with_ones
 
 # A pair of column and label is one number: the column times this, plus the label.
@@ -392,20 +392,13 @@ class SeparateTraining:
             return shape.fitted(parts, start(), self._threads[make])
 
     def _rates(self, fold: int, nodes: RowCRF, exponents: Sequence[float]) -> list[LinkRates]:
-        """Return the counted rates for each exponent, as :meth:`LinkRates.estimated` in memory."""
-        n, how = self._view.n_labels, (self._sigma, False, True)
-        pairs, ends, n_held_out = self._collect(_counts, _sum_each, (self._view, fold, nodes))
-        all_rates = [LinkRates.of(pairs, ends, *how)] * len(exponents)
-        if n_held_out == 0 or pairs.sum() >= FEW_PAIRS * n * n:
-            return all_rates
-        for _ in range(N_ROUNDS):
-            common = self._view, fold, nodes, all_rates, exponents
-            expected = self._collect(_expected_pairs, sum, common)
-            all_rates = [
-                rates if exponent == 0 else LinkRates.of(counted, ends, *how)
-                for rates, exponent, counted in zip(all_rates, exponents, expected, strict=True)
-            ]
-        return all_rates
+        """Return the counted rates for each exponent."""
+
+        def collect(method: Callable, *args: Any) -> Any:
+            return self._collect(_evidence, _sum_each, (self._view, fold, nodes, method, args))
+
+        how = self._sigma, False, True
+        return LinkRates.estimated(collect, exponents, *how)
 
     def _collect(self, function: Callable, merge: Callable, common: Any) -> Any:
         return self._data.collect(function, merge, self._folds, common)
@@ -456,29 +449,13 @@ def _shard(own: OwnCorpus, folds: np.ndarray, common: tuple) -> Shard | None:
     return shape.shard(make(own, _of_tokens(own.corpus, folds) != fold, view))
 
 
-def _counts(own: OwnCorpus, folds: np.ndarray, common: tuple) -> tuple[np.ndarray, ...]:
-    """Return the pairs of known labels, the beliefs at the ends of links, and how many are not."""
-    (view, fold, nodes), corpus = common, own.corpus
+def _evidence(own: OwnCorpus, folds: np.ndarray, common: tuple) -> list[np.ndarray]:
+    """Return what a method of the evidence returns, with the labels of a fold unknown."""
+    (view, fold, nodes, method, args), corpus = common, own.corpus
     is_held_out = _of_tokens(corpus, folds) == fold
-    state = _state(own, view, nodes, is_held_out)
     ids = np.where(is_held_out, -1, corpus.y)
-    beliefs = np.where(is_held_out[:, None], np.exp(state), labels_left(ids, view.n_labels))
-    links = _links(corpus.structure)
-    pairs = links.count_pairs(ids, view.n_labels)
-    return pairs, links.beliefs_at_ends(beliefs), np.array(is_held_out.sum())
-
-
-def _expected_pairs(own: OwnCorpus, folds: np.ndarray, common: tuple) -> np.ndarray:
-    """Return how often labels are linked in expectation, for each exponent."""
-    (view, fold, nodes, all_rates, exponents), corpus = common, own.corpus
-    is_held_out, links = _of_tokens(corpus, folds) == fold, _links(corpus.structure)
     state = _state(own, view, nodes, is_held_out)
-    given = labels_left(np.where(is_held_out, -1, corpus.y), view.n_labels)
-    expected = [
-        links.expected_pairs(rates.scores(state, exponent, links.row()).allow(given))
-        for rates, exponent in zip(all_rates, exponents, strict=True)
-    ]
-    return np.array(expected)
+    return method(LinkEvidence(_links(corpus.structure), ids, state), *args)
 
 
 def _losses(own: OwnCorpus, folds: np.ndarray, common: tuple) -> np.ndarray:
@@ -510,8 +487,8 @@ def _losses(own: OwnCorpus, folds: np.ndarray, common: tuple) -> np.ndarray:
     return np.array([losses.sum(axis=1), n_labels, gain.sum(axis=1), (gain**2).sum(axis=1)])
 
 
-def _sum_each(sums: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    return tuple(np.sum(each, axis=0) for each in zip(*sums, strict=True))
+def _sum_each(sums: Sequence[list[np.ndarray]]) -> list[np.ndarray]:
+    return [np.sum(each, axis=0) for each in zip(*sums, strict=True)]
 
 
 def _state(own: OwnCorpus, view: RowView, nodes: RowCRF, chosen: np.ndarray) -> np.ndarray:

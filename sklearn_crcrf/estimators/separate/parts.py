@@ -13,7 +13,7 @@ from ...training import Stop, nested_fits
 from .held_out import Fold, HeldOut, beliefs, is_lower
 from .nodes import Nodes, log_probabilities
 from .pairs import LinkedScores, PairAttributes, PairClassifier, fit_pairs, start_of_pairs
-from .rates import LinkRates, TypedLinks, labels_left
+from .rates import LinkEvidence, LinkRates, TypedLinks, labels_left
 from .row_crf import roughly
 
 
@@ -150,8 +150,8 @@ class TrainingData(NamedTuple):
     ) -> np.ndarray:
         """Return the losses of the labels of a fold, by rates estimated without them."""
         every = log_probabilities(parts.nodes, self.nodes.attributes, self.nodes.n_labels)
-        how = every, exponents, is_symmetric, sigma
-        all_rates = LinkRates.estimated(self.links, fold.trained, *how)
+        evidence = LinkEvidence(self.links, fold.trained, every)
+        all_rates = evidence.rates(exponents, sigma, is_symmetric)
         return self.losses(parts.pairs, every, fold, all_rates, exponents, n_jobs)
 
     def losses(

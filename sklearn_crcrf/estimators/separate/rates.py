@@ -1,7 +1,7 @@
 """Co-occurrence rates of the labels of linked nodes, counted where both labels are known."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -176,38 +176,33 @@ class LinkRates(NamedTuple):
     @classmethod
     def estimated(
         cls,
-        links: TypedLinks,
-        ids: np.ndarray,
-        state: np.ndarray,
+        collect: Callable[..., Any],
         exponents: Sequence[float],
-        is_symmetric: bool,
         sigma: float,
+        is_symmetric: bool,
+        is_directed: bool,
     ) -> "list[LinkRates]":
         """Rates for each exponent, counted where labels are known, and if these are few, expected.
 
         Parameters
         ----------
-        links : TypedLinks
-        ids : ndarray of shape (n_tokens,)
-            Label ids, -1 for an unknown label.
-        state : ndarray of shape (n_tokens, n_labels)
-            Log-probabilities of the labels by the attributes.
+        collect : callable
+            Takes a method of :class:`LinkEvidence` and its arguments, and returns what it returns
+            for all links: sums over their parts.
         exponents : sequence of float
-        is_symmetric, sigma : as in :meth:`of`
+        sigma, is_symmetric, is_directed : as in :meth:`of`
         """
-        n, structure = state.shape[1], links.structure
-        given = labels_left(ids, n)
-        ends = links.beliefs_at_ends(np.where((ids < 0)[:, None], np.exp(state), given))
-        pairs = links.count_pairs(ids, n)
-        counted = cls.of(pairs, ends, sigma, is_symmetric, structure.is_directed)
-        is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()
-        all_rates = [counted] * len(exponents)
-        for k, exponent in enumerate(exponents):
-            if is_few and exponent != 0 and structure.can("log_partition"):
-                for _ in range(N_ROUNDS):
-                    scores = all_rates[k].scores(state, exponent, links.row()).allow(given)
-                    pairs = links.expected_pairs(scores)
-                    all_rates[k] = cls.of(pairs, ends, sigma, is_symmetric, structure.is_directed)
+        how = sigma, is_symmetric, is_directed
+        pairs, ends, n_unknown = collect(LinkEvidence.counts)
+        all_rates = [cls.of(pairs, ends, *how)] * len(exponents)
+        if n_unknown == 0 or pairs.sum() >= FEW_PAIRS * pairs[0].size:
+            return all_rates
+        for _ in range(N_ROUNDS):
+            expected = collect(LinkEvidence.expected_pairs, all_rates, exponents)
+            all_rates = [
+                rates if exponent == 0 else cls.of(pairs, ends, *how)
+                for rates, exponent, pairs in zip(all_rates, exponents, expected, strict=True)
+            ]
         return all_rates
 
     def scores(self, state: np.ndarray, exponent: float, row: np.ndarray) -> Scores:
@@ -225,6 +220,53 @@ class LinkRates(NamedTuple):
             return scores
         tables = exponent * np.array([self.common, *self.typed])
         return with_tables(scores, row, tables)
+
+
+class LinkEvidence(NamedTuple):
+    """What rates are estimated from, of all links or of a part.
+
+    Parameters
+    ----------
+    links : TypedLinks
+    ids : ndarray of shape (n_tokens,)
+        Label ids, -1 for an unknown label.
+    state : ndarray of shape (n_tokens, n_labels)
+        Log-probabilities of the labels by the attributes, of the tokens with an unknown label.
+    """
+
+    links: TypedLinks
+    ids: np.ndarray
+    state: np.ndarray
+
+    def rates(
+        self, exponents: Sequence[float], sigma: float, is_symmetric: bool
+    ) -> list[LinkRates]:
+        """Return the rates for each exponent, if these are all links."""
+        how = sigma, is_symmetric, self.links.structure.is_directed
+        return LinkRates.estimated(lambda method, *args: method(self, *args), exponents, *how)
+
+    def counts(self) -> list[np.ndarray]:
+        """Return the pairs of known labels, beliefs at the ends, and how many labels to expect."""
+        n, structure = self.state.shape[1], self.links.structure
+        unknown = self.ids < 0
+        beliefs = np.where(unknown[:, None], np.exp(self.state), labels_left(self.ids, n))
+        n_unknown = np.array(unknown.sum() if structure.can("log_partition") else 0)
+        pairs = self.links.count_pairs(self.ids, n)
+        return [pairs, self.links.beliefs_at_ends(beliefs), n_unknown]
+
+    def expected_pairs(
+        self, all_rates: Sequence[LinkRates], exponents: Sequence[float]
+    ) -> list[np.ndarray]:
+        """Return how often labels are linked in expectation, for each exponent above 0."""
+        given, row = labels_left(self.ids, self.state.shape[1]), self.links.row()
+        scores = (
+            rates.scores(self.state, exponent, row).allow(given)
+            for rates, exponent in zip(all_rates, exponents, strict=True)
+        )
+        return [
+            self.links.expected_pairs(of_exponent) if exponent else np.zeros(1)
+            for of_exponent, exponent in zip(scores, exponents, strict=True)
+        ]
 
 
 def labels_left(ids: np.ndarray, n_labels: int) -> np.ndarray:

@@ -79,8 +79,7 @@ def test_losses_of_held_out_labels(few, folder, text, monkeypatch):
 
     monkeypatch.setattr(in_parts, "_losses", spied)
     monkeypatch.setattr(TrainingData, "_losses", spied_in_memory)
-    for module in (in_parts, rates):
-        monkeypatch.setattr(module, "FEW_PAIRS", few)
+    monkeypatch.setattr(rates, "FEW_PAIRS", few)
     X, y = text
     params = {"estimator": EXACT, "pairs": EXACT}
     model = SeparateCRF(**params).fit(folder)
