@@ -161,6 +161,39 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         with np.errstate(divide="ignore"):
             return self._probabilities(X, subject_to, "predict_log_proba", np.log)
 
+    def predict_pair_proba(self, X: Any) -> list[np.ndarray]:
+        """Return marginal probabilities of the labels of neighbours, by forward-backward.
+
+        Parameters
+        ----------
+        X : list of sequences, or SequenceArray
+
+        Returns
+        -------
+        list of ndarray of shape (n_tokens - 1, n_labels, n_labels)
+            Of each sequence, with the label of the first neighbour in the rows, as in ``classes_``.
+            The sums over either label are the probabilities of :meth:`predict_proba`.
+
+        Raises
+        ------
+        ValueError
+            If no path of a sequence is possible, or tokens are not linked to the next one alone.
+        """
+
+        def pairs(structure: Structure, scores: Scores, first: int) -> list[np.ndarray]:
+            raise_if_impossible(log_partition(structure, scores, first), first)
+            n_pairs = np.maximum(np.diff(structure.offsets) - 1, 0)
+            n_numbers = n_pairs.sum() * scores.state.shape[1] ** 2
+            require_memory(
+                16.0 * n_numbers,
+                f"the probabilities of all pairs of labels of {n_pairs.sum():,} pairs of tokens",
+                "predict fewer sequences at a time",
+            )
+            return np.split(structure.pair_marginals(scores), np.cumsum(n_pairs)[:-1])
+
+        results, _ = self._map(X, pairs, requires="pair_marginals")
+        return [table for tables in results for table in tables]
+
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
         """Return the k best paths of each sequence with their probabilities.
 

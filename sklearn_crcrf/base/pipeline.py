@@ -100,6 +100,20 @@ class SequencePipeline(Pipeline):
         """
         return self._last.predict_k_best(self._transformed(X), k)
 
+    @available_if(_last_has("predict_pair_proba"))
+    def predict_pair_proba(self, X: Any) -> list[Any]:
+        """Return the probabilities of the labels of neighbours.
+
+        Parameters
+        ----------
+        X : what the first step takes
+
+        Returns
+        -------
+        list of ndarray of shape (n_tokens - 1, n_labels, n_labels)
+        """
+        return self._last.predict_pair_proba(self._transformed(X))
+
     @available_if(_last_has("predict_spans"))
     def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
         """Return the segments of the predicted labels, with their probabilities.

@@ -104,6 +104,20 @@ class Capabilities:
         """
         raise Unsupported(self, "log_partition_excluding")
 
+    def pair_marginals(self, scores: Scores) -> np.ndarray:
+        """Return the probability of each pair of labels of neighbours.
+
+        Parameters
+        ----------
+        scores : Scores
+
+        Returns
+        -------
+        ndarray of shape (n_links, n_labels, n_labels)
+            The label of the first token in the rows.
+        """
+        raise Unsupported(self, "pair_marginals")
+
     def expected_score(self, scores: Scores, y: SoftLabels) -> tuple[np.ndarray, Pullback]:
         """Return the expected scores of labellings, of which the probabilities are given.
 

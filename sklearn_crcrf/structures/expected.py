@@ -53,6 +53,18 @@ def _expectation(p: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.where(p > 0, p * np.where(p > 0, scores, 0.0), 0.0).sum(axis=1)
 
 
+def own_entries(structure: Structure, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return which links have transition scores of their own, and the places of these scores.
+
+    Both arrays have the shape (n,); a link with several scores occurs several times.
+    """
+    row, indptr = structure.link_rows(scores), scores.token_transitions.indptr
+    links = np.flatnonzero(row >= 0)
+    starts = indptr[row[links]]
+    sizes = indptr[row[links] + 1] - starts
+    return np.repeat(links, sizes), joined_ranges(starts, sizes)
+
+
 class _Links:
     """The probabilities of the labels of both ends of each link, and their transition scores.
 
@@ -73,15 +85,11 @@ class _Links:
             self._pairs = y.pairs[self.current]
         self._independent = y.pairs is None
         # The entries of single links, which replace the common transition scores.
-        _, indptr, before, after, score = scores.token_transitions
-        row = structure.link_rows(scores)
-        has_entries = np.flatnonzero(row >= 0)
-        starts = indptr[row[has_entries]]
-        sizes = indptr[row[has_entries] + 1] - starts
-        self._entry, link = joined_ranges(starts, sizes), np.repeat(has_entries, sizes)
-        i, j = before[self._entry], after[self._entry]
+        link, self._entry = own_entries(structure, scores)
+        entries = scores.token_transitions
+        i, j = entries.previous[self._entry], entries.current[self._entry]
         self._link, self._pair = link, (i, j)
-        self._score, self._p = score[self._entry], self._probability(link, i, j)
+        self._score, self._p = entries.score[self._entry], self._probability(link, i, j)
 
     def _probability(self, link: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Return the probability of one pair of labels at each of some links."""

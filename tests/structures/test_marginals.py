@@ -152,3 +152,20 @@ def test_short_sequences(lengths):
     value, pullback = Chain(offsets).token_marginals(scores)
     assert value.shape == (sum(lengths), 3)
     assert_allclose(pullback(np.ones_like(value)).state, 0.0, atol=1e-15)
+
+
+@given(chains(longest=5), st.randoms())
+def test_pair_marginals(chain, random):
+    offsets, scores = chain
+    structure = Chain(offsets)
+    found, (previous, _) = structure.pair_marginals(scores), structure.links()
+    assert found.shape == (len(previous), *scores.transition.shape)
+    expected = np.zeros(found.shape)
+    for a, b in itertools.pairwise(offsets):
+        every, _, probability = oracle.distribution(scores, a, b)
+        for path, p in zip(every, np.nan_to_num(probability), strict=True):
+            for t in range(b - a - 1):
+                expected[np.flatnonzero(previous == a + t), path[t], path[t + 1]] += p
+    possible = np.isfinite(structure.log_partition(scores)[0])
+    which = possible[structure.units_of(previous)]
+    assert_allclose(found[which], expected[which], atol=1e-6)

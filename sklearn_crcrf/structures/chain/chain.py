@@ -10,6 +10,7 @@ from ..._kernels.chain.scores import BatchScores
 from ..._kernels.tree.messages import TreeRows
 from ...data.ragged import longest_first
 from ..candidates import Candidates
+from ..expected import own_entries
 from ..k_best import k_best_paths
 from ..lattice.pruning import prune_chains
 from ..messages import rows_of_chains
@@ -82,6 +83,22 @@ class Chain(HasSpans, Rooted):
         sums = self.sums(scores)
         marginals = sums.marginals()
         return sums.log_z, marginals
+
+    def pair_marginals(self, scores: Scores) -> np.ndarray:
+        """As :meth:`Capabilities.pair_marginals`: p(i of t) p(j of t + 1 | i of t)."""
+        previous, current = self.links()
+        messages, shape = self.messages(scores), (len(current), *scores.transition.shape)
+        following = np.broadcast_to(messages.transition, shape).copy()
+        link, entry = own_entries(self, scores)
+        edges = messages.token_transitions
+        following[link, edges.previous[entry], edges.current[entry]] = edges.score[entry]
+        following += messages.up[current][:, None, :]
+        highest = following.max(axis=2, keepdims=True)
+        np.exp(following - np.where(np.isneginf(highest), 0.0, highest), out=following)
+        sums = following.sum(axis=2, keepdims=True)
+        following /= np.where(sums > 0, sums, 1.0)
+        _, marginals = self.marginals(scores.tokens(slice(None)))
+        return marginals[previous][:, :, None] * following
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`Structure.maximum`; of ties, the path with the lowest labels at its end."""

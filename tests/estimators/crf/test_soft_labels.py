@@ -161,6 +161,28 @@ def test_probabilities_of_another_model():
     assert student.predict(X).tolist() == Y
 
 
+def test_pairs_of_another_model():
+    teacher = CRF(sigma=3.0).fit(X, Y)
+    proba, pairs = teacher.predict_proba(X), teacher.predict_pair_proba(X)
+    assert [pair.shape for pair in pairs] == [(2, 3, 3), (1, 3, 3), (0, 3, 3), (2, 3, 3)]
+    assert_allclose(pairs[3].sum(axis=2), proba[3][:-1])
+    assert_allclose(pairs[3].sum(axis=1), proba[3][1:])
+    # Without a penalty, the student is the teacher: its loss is the entropy of the teacher.
+    params = {"sigma": 1e6, "tol": 1e-12, "boundaries": True}
+    student = CRF(**params).fit(X, proba, labels=teacher.classes_, pair_marginals=pairs)
+    assert_allclose(student.loss_curve_[-1], teacher.entropy(X).sum(), rtol=1e-4)
+    for a, b in zip(student.predict_pair_proba(X), pairs, strict=True):
+        assert_allclose(a, b, atol=1e-3)
+    pipeline = make_sequence_pipeline(text_features("tags"), CRF()).fit(X, Y)
+    found = pipeline.predict_pair_proba(X)
+    assert_array_equal(found[0], pipeline[-1].predict_pair_proba(pipeline[:-1].transform(X))[0])
+    trees = GraphArray.from_parents(X, [[-1, 0, 0], [1, -1], [], [1, -1, 1]])
+    with pytest.raises(ValueError, match="CRF needs pair_marginals, which Forest does not have"):
+        teacher.predict_pair_proba(trees)
+    with pytest.raises(ValueError, match="which HigherOrderChain does not have"):
+        EmpiricalCRF(order=2).fit(X, Y).predict_pair_proba(X)
+
+
 def test_pipelines_and_routing():
     teacher = EmpiricalCRF().fit(X, Y)
     proba, labels = teacher.predict_proba(X), teacher.classes_
