@@ -205,7 +205,7 @@ class TrainingData(NamedTuple):
 def at_once(tasks: Sequence[tuple], n_jobs: int) -> list[Any]:
     """Return the results of tasks, a function and its arguments each, in at most n_jobs threads."""
     with nested_fits() as stop:
-        parallel = Parallel(n_jobs=min(len(tasks), n_jobs), prefer="threads")
+        parallel = Parallel(n_jobs=min(len(tasks), n_jobs), require="sharedmem")
         return parallel(delayed(_run_nested)(stop, *task) for task in tasks)
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
@@ -257,6 +258,14 @@ def test_jobs_change_nothing_and_models_are_saved(make, tmp_path):
     for stored in (load_model(tmp_path / "model.crcrf").estimator, pickle.loads(pickle.dumps(one))):
         for found, expected in zip(stored.predict_proba(X), one.predict_proba(X), strict=True):
             assert_array_equal(found, expected)
+
+
+def test_another_backend_of_joblib_does_not_take_the_threads():
+    X, y = sequences(20)
+    expected = SeparateCRF(pairs="maxent").fit(X, y)
+    with parallel_config(backend="loky"):
+        crf = SeparateCRF(pairs="maxent", n_jobs=2).fit(X, y)
+    assert_array_equal(crf.pair_estimator_.intercept_, expected.pair_estimator_.intercept_)
 
 
 def test_decoding():
