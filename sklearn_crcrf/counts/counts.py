@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._kernels.sparse.keys import count_rows, merge_events
+from ..utils.memory import require_memory
 from ..utils.soundness import Array, Fact, Requirement, indices, setting_state
 
 BOUNDARY = -1
@@ -63,14 +64,21 @@ def count_events(
 
 
 def summed(tables: Iterable[Table], n_ids: int) -> Table:
-    """Merge tables of as many ids, each with few others."""
+    """Merge tables of as many ids, each with few others; ValueError without memory."""
     sums = [Table(np.empty((0, n_ids), dtype=np.int32, order="F"), np.empty(0))]
     for table in tables:
         sums.append(table)
         # Each sum is at least twice as large as the next one, so that tables are merged seldom.
         while len(sums) > 1 and len(sums[-1].weights) >= len(sums[-2].weights) // 2:
-            sums[-2:] = [merge(sums[-2], sums[-1])]
-    return reduce(merge, sums)
+            sums[-2:] = [_merged(sums[-2], sums[-1])]
+    return reduce(_merged, sums)
+
+
+def _merged(a: Table, b: Table) -> Table:
+    """Merge two tables, if there is memory for a third one."""
+    n_bytes = sum(float(part.nbytes) for table in (a, b) for part in table)
+    require_memory(n_bytes, "y: the counts of all labels", "set small probabilities to zero")
+    return merge(a, b)
 
 
 def split(table: Table, n_parts: int) -> list[Table]:

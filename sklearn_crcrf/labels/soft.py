@@ -233,16 +233,17 @@ class SoftLabels(NamedTuple):
         n_rows = np.ones(len(tokens[0]))
         for token in tokens:
             n_rows *= choices.sizes[token]
-        require_memory(
-            BYTES_PER_ROW * n_rows.max(initial=0.0),
-            f"y: {n_rows.max(initial=0.0):,.0f} ways to label {len(tokens)} tokens in a row",
-            "set small probabilities to zero",
-        )
         ends = np.cumsum(n_rows)
         start = 0
         while start < len(n_rows):
             before = ends[start - 1] if start else 0.0
             stop = max(start + 1, int(np.searchsorted(ends, before + ROWS, side="right")))
+            n = ends[stop - 1] - before
+            require_memory(
+                BYTES_PER_ROW * n,
+                f"y: {n:,.0f} ways to label {len(tokens)} tokens",
+                "set small probabilities to zero",
+            )
             yield slice(start, stop), *choices.rows([token[start:stop] for token in tokens])
             start = stop
 

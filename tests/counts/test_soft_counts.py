@@ -12,6 +12,7 @@ from soft_labels import labellings, random_markov, random_rows
 
 from sklearn_crcrf import HMM, EmpiricalCRF, GraphArray, SequenceArray
 from sklearn_crcrf.labels import soft
+from sklearn_crcrf.utils import memory
 
 LABELS = ["V", "N", "D"]
 WORDS = ["dog", "Dogs", "run-up", "walks", "7"]
@@ -73,6 +74,16 @@ def test_blocks(monkeypatch):
     for template, (events, counts) in whole.items():
         assert_array_equal(parts[template].events, events)
         assert_allclose(parts[template].weights, counts, rtol=1e-12)
+
+
+def test_counts_that_fill_the_memory_are_refused(monkeypatch):
+    X, rows, pairs = made_up(0, n_sequences=8, markov=True)
+    monkeypatch.setattr(soft, "ROWS", 11)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    left = iter([1e9] * 9)
+    monkeypatch.setattr(memory, "available_memory", lambda: next(left, 10.0))
+    with pytest.raises(ValueError, match=r"y: .* would take .* set small probabilities to zero"):
+        EmpiricalCRF(order=3).fit(X, rows, labels=LABELS, pair_marginals=pairs)
 
 
 @for_each("edge_type", ["direction", None])
