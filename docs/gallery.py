@@ -27,6 +27,7 @@ SECTIONS = {
         "plot_errors.py",
         "plot_confidence.py",
         "plot_explain.py",
+        "plot_label_issues.py",
     ],
     "few_labels": [
         "plot_templates.py",
