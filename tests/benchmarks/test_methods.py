@@ -290,6 +290,20 @@ def test_tables_of_the_papers_have_their_figures_beside_ours(load, splits, monke
     assert [row[1] for row in rows] == ["96.11", "96.14", "96.13", "94.4", "", "96.23"]
 
 
+def test_mu_oov_is_chosen_on_the_tuning_part(load, splits, monkeypatch):
+    papers = load("papers")
+    monkeypatch.setattr(papers, "load_splits", lambda *_, **__: splits)
+    scores = {
+        mu_oov: papers.MEAN(mu_oov=mu_oov).fit(*splits.train).score(*splits.tuning)
+        for mu_oov in papers.MU_OOV
+    }
+    chosen = papers.chosen_mu_oov(papers.COUNTED[0], None)
+    assert scores[chosen] == max(scores.values()) > min(scores.values())
+    rows = list(papers.with_mu_oov(argparse.Namespace(splits=["1000-4000", "32623-1000"])))
+    assert [row[1] for row in rows[::2]] == ["1", "1"] and rows[1][1] == f"{chosen:g}"
+    assert [(row[2], row[4]) for row in rows] == [("55.9", "70.1")] * 2 + [("", "70.5")] * 2
+
+
 def test_blocks_of_brown_are_left_out(load, splits, monkeypatch):
     papers = load("papers")
     monkeypatch.setattr(papers, "BLOCK", 10)
