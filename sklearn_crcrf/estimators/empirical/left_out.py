@@ -11,14 +11,13 @@ from ...base.batches import Batch
 from ...counts import Counts
 from ...counts.counter import LabelledObservations
 from ...counts.observations import ATTRIBUTES
-from ...counts.prepared import Prepared
 from ...counts.renumbering import renumber
 from ...counts.rows import WEAKEST
 from ...data.ragged import SequenceArray, joined_ranges
 from ...structures import Structure
 from .changed_sums import ChangedSums
 from .product_spelling import ProductSpelling
-from .row_model import RowModel
+from .row_model import RowModel, ScoredRows
 from .run_rates import RUNS, RunRates
 from .segment_rates import segment_roles
 from .smoothed import SmoothedModel
@@ -124,13 +123,16 @@ def left_out_by_rows(
         block = LabelledObservations(observations, labels[tokens], corpus.weights[tokens])
         sums.reset(len(numbers))
         sums.add(block, folds, -1.0)
-        read, prepared, of_sequences = None, dict[float, tuple[RowModel, Prepared]](), X[sequences]
+        read, prepared, of_sequences = None, dict[float, tuple[RowModel, Any]](), X[sequences]
         for number, estimator in enumerate(estimators):
             twin = copy(estimator)
             if estimator.sigma not in prepared:
                 model = row_model(estimator, sums)
                 read = model.read(observations, folds) if read is None else read
-                prepared[estimator.sigma] = model, model.weighted(read)
+                of_tokens: Any = model.weighted(read)
+                if len(numbers) > 1 and not any(apart):
+                    of_tokens = ScoredRows(of_tokens, model.scores(of_tokens))
+                prepared[estimator.sigma] = model, of_tokens
             model, of_tokens = prepared[estimator.sigma]
             twin.model_ = model.with_exponents_of(estimator.model_)
             if not apart[number]:

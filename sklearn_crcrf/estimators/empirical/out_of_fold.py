@@ -214,9 +214,11 @@ def left_out(
     chosen, n_folds = np.arange(0), int(fold.max(initial=-1)) + 1
     if n_folds >= MANY_FOLDS:
         counts = count_corpus(corpus.observations, templates)
-        for estimator in estimators:
-            estimator._estimate(counts)
-        if all(map(has_rows, estimators)):
+        first, *others_like_it = estimators
+        first._estimate(counts)
+        if has_rows(first):
+            for estimator in others_like_it:  # exponents and labels do not depend on sigma
+                estimator._estimate_like(first)
             chosen = _folds_without_own_labels(corpus, fold)
             for number, *part in left_out_by_rows(
                 estimators, corpus.X, corpus.observations, counts, fold, chosen

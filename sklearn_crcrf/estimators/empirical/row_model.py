@@ -3,17 +3,18 @@
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...base.batches import Batch
 from ...counts import ColumnWindow, Template
 from ...counts.changed import Events
 from ...counts.links import TYPED_PAIRS
 from ...counts.observations import Observations
 from ...counts.prepared import Prepared, PreparedLinks, with_tables
-from ...counts.rows import Rows, StateWeights, association
+from ...counts.rows import UNSEEN, Rows, StateWeights, association
 from ...structures import Scores, TokenTransitions
 from .changed_sums import SPELLING, ChangedSums
 from .experts import ContextExpert, EdgeExpert, given_templates
@@ -194,12 +195,14 @@ class RowModel(SmoothedModel):
         table = self.exponents.table()
         return np.hstack([table, np.full((len(table), 2), of_ends)])
 
-    def scores(self, prepared: Prepared, gains: LinkGains | None = None) -> Scores:
+    def scores(self, prepared: "Prepared | ScoredRows", gains: LinkGains | None = None) -> Scores:
         """Return the scores of prepared tokens.
 
         If they are of several folds, each link has a table of transition scores, and the scores of
         first and last labels are among those of their tokens.
         """
+        if isinstance(prepared, ScoredRows):
+            return prepared.scores.with_state(self._state_like(prepared))
         folds, links = prepared.rows[:, 0], prepared.links
         if (folds == folds[:1]).all():
             return SmoothedModel.scores(self._of_fold(int(folds[:1].sum())), prepared)
@@ -217,6 +220,13 @@ class RowModel(SmoothedModel):
         state, none = self.state.scores(prepared.rows, prepared.kind), TokenTransitions.none(0)
         scores = Scores(state, np.empty((n, n)), np.zeros(n), np.zeros(n), none)
         return with_tables(scores, np.where(is_link, np.cumsum(is_link) - 1, -1), tables)
+
+    def _state_like(self, scored: "ScoredRows") -> np.ndarray:
+        """Return state scores; only those of unseen words depend on ``mu_oov``."""
+        (rows, kind, *_), state = scored.prepared, scored.scores.state.copy()
+        unseen = np.flatnonzero(kind == UNSEEN)
+        state[unseen] = self.state.scores(rows[unseen], kind[unseen])
+        return state
 
     def _of_fold(self, fold: int) -> "RowModel":
         """Return the model of the tokens of one fold."""
@@ -332,6 +342,23 @@ class RowModel(SmoothedModel):
         known = np.stack([part.lengths > 0 for part in counts], axis=1)
         known &= before[:, None] >= np.array([length for _, length in SLOTS]) - 1
         return np.where(known, rows, -1).astype(np.int32)
+
+
+class ScoredRows(NamedTuple):
+    """Prepared tokens of several folds, and what a model with another ``mu_oov`` says of them."""
+
+    prepared: Prepared
+    scores: Scores
+
+    @property
+    def segments(self) -> Any:
+        """As of prepared tokens."""
+        return self.prepared.segments
+
+    def take(self, batch: Batch) -> "ScoredRows":
+        """Return the tokens and links of a batch."""
+        tokens = slice(batch.start, batch.stop)
+        return ScoredRows(self.prepared.take(batch), self.scores.tokens(tokens))
 
 
 def _spelling_events(observations: Observations, folds: np.ndarray) -> Events:
