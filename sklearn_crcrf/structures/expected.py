@@ -26,7 +26,8 @@ def expected_score(
 
     It is linear in the scores, so its derivatives are the probabilities.
     """
-    p, links = y.tokens.toarray(), _Links(structure, scores, y)
+    p = y.tokens.toarray()
+    links = _Links(structure, scores, y, p)
     unit = structure.units_of(np.arange(structure.n_tokens))
     value = _expectation(p, scores.state)
     for tokens, of_end in zip(structure.ends, (scores.begin, scores.end), strict=True):
@@ -74,16 +75,16 @@ class _Links:
         With one link into a token at most.
     scores : Scores
     y : SoftLabels
+    p : ndarray of shape (n_tokens, n_labels)
+        The probabilities of the labels of tokens, dense.
     """
 
-    def __init__(self, structure: Structure, scores: Scores, y: SoftLabels):
+    def __init__(self, structure: Structure, scores: Scores, y: SoftLabels, p: np.ndarray):
         previous, self.current = structure.links()
-        self._n_labels, self._transition = y.n_labels, scores.transition
+        self._transition = scores.transition
+        self._pairs = y.pairs
         if y.pairs is None:
-            self._before, self._after = y.tokens[previous], y.tokens[self.current]
-        else:
-            self._pairs = y.pairs[self.current]
-        self._independent = y.pairs is None
+            self._before, self._after = p[previous], p[self.current]
         # The entries of single links, which replace the common transition scores.
         link, self._entry = own_entries(structure, scores)
         entries = scores.token_transitions
@@ -95,15 +96,16 @@ class _Links:
         """Return the probability of one pair of labels at each of some links."""
         if len(link) == 0:
             return np.empty(0)
-        if self._independent:
-            return np.asarray(self._before[link, i]) * np.asarray(self._after[link, j])
-        return np.asarray(self._pairs[link, i.astype(np.int64) * self._n_labels + j])
+        if self._pairs is None:
+            return self._before[link, i] * self._after[link, j]
+        pair = i.astype(np.int64) * len(self._transition) + j
+        return np.asarray(self._pairs[self.current[link], pair])
 
     def _common(self, table: np.ndarray) -> np.ndarray:
         """Return the expectations of a table of pairs of labels, at each link."""
-        if self._independent:
-            return self._after.multiply(self._before @ table).sum(axis=1)
-        return self._pairs @ table.ravel()
+        if self._pairs is None:
+            return np.einsum("tj,tj->t", self._before @ table, self._after)
+        return (self._pairs @ table.ravel())[self.current]
 
     def values(self) -> np.ndarray:
         """Return the expected transition score of each link."""
@@ -122,11 +124,13 @@ class _Links:
 
     def add(self, weight: np.ndarray, gradient: ScoreGradient) -> None:
         """Add the expected number of uses of all transition scores; ``weight`` is of links."""
-        if self._independent:
-            weighted = self._after.multiply(weight[:, None]).tocsr()
-            gradient.transition[:] += (self._before.T @ weighted).toarray()
+        if self._pairs is None:
+            gradient.transition[:] += self._before.T @ (weight[:, None] * self._after)
         else:
-            gradient.transition[:] += (self._pairs.T @ weight).reshape(self._transition.shape)
+            of_tokens = np.zeros(self._pairs.shape[0])
+            of_tokens[self.current] = weight
+            expected = self._pairs.T @ of_tokens
+            gradient.transition[:] += expected.reshape(self._transition.shape)
         of_entries = weight[self._link] * self._p
         np.subtract.at(gradient.transition, self._pair, of_entries)
         np.add.at(gradient.token_transitions, self._entry, of_entries)
