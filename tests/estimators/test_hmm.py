@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -16,6 +17,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from soft_labels import labellings, random_markov
 from toy import make_corpus, with_tags
 
 from sklearn_crcrf import HMM, SequenceArray
@@ -107,6 +109,32 @@ def test_probabilities_counted_by_hand(k, k_labels, weights):
             ]
         else:
             assert total == 0.0
+
+
+@for_each("markov", [False, True])
+def test_soft_labels_counted_by_hand(markov):
+    rng, labels = np.random.default_rng(0), ["N", "V", "D"]
+    words = [["the", "dog", "walks"], ["dogs", "walks", "the"], ["dog"]]
+    soft = [random_markov(len(x), 3, rng) for x in words]
+    every = [
+        (x, *labelling)
+        for x, s in zip(words, soft, strict=True)
+        for labelling in labellings(s[0], s[1] if markov else None)
+    ]
+    by_hand = ByHand(
+        columns([x for x, _, _ in every]),
+        [[labels[i] for i in ids] for _, ids, _ in every],
+        0.1,
+        1.0,
+        [p for _, _, p in every],
+    )
+    rows, pairs = zip(*soft, strict=True)
+    hmm = HMM().fit(words, [*rows], labels=labels, pair_marginals=[*pairs] if markov else None)
+    assert_allclose(np.exp(hmm.begin_), [by_hand.first[i] for i in "DNV"])
+    expected = [[by_hand.follows[i, j] for j in "DNV"] for i in "DNV"]
+    assert_allclose(np.exp(hmm.transitions_), expected)
+    _, joint = by_hand.paths([("the",), ("dogs",), ("never",)])
+    assert_allclose(hmm.score_samples([["the", "dogs", "never"]]), np.log(joint.sum()))
 
 
 def test_columns_are_independent_given_the_label():
