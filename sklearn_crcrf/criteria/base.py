@@ -54,7 +54,7 @@ class Criterion(BaseEstimator, ABC):
     """The decoding that suits this criterion best: "viterbi" or "marginal"."""
 
     takes_soft_labels = False
-    """Whether ``y`` may be :class:`~sklearn_crcrf.labels.soft.SoftLabels`."""
+    """Whether ``y`` may be ``SoftLabels``, the probabilities of labels."""
 
     @property
     def start(self) -> str:
