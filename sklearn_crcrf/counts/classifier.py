@@ -266,8 +266,8 @@ class CountingClassifier(BaseSequenceClassifier):
         """Remove counted data exactly: the model becomes as if it had never been counted.
 
         Only what the first fit fixed stays: the bins of numeric columns, and fitted exponents,
-        if any, which :meth:`EmpiricalCRF.refit_exponents` fits anew. No file of a model contains
-        a string that was not counted, or not any more.
+        if any, which :meth:`~sklearn_crcrf.EmpiricalCRF.refit_exponents` fits anew. No file of a
+        model contains a string that was not counted, or not any more.
 
         Parameters
         ----------
