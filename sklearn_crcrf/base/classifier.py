@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -343,10 +343,14 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ValueError
             If no token has a known label and a positive weight.
         """
-        check_fitted(self)
-        sequences = self._check_X(X, y)
+        sequences = self._ready(X)._check_X(X, y)
         weights = token_weights(sequences, sample_weight)
         return accuracy(sequences.y, sequences.mirror.flat(self.predict(X), "predicted"), weights)
+
+    def _ready(self, X: Any) -> Self:
+        """Return a copy as it is now, to predict X: another thread may go on training this one."""
+        check_fitted(self)
+        return copy(self)
 
     def _scores_per_token(self) -> int:
         return len(self.classes_)
@@ -466,8 +470,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         results : list
         mirror : callable
         """
-        check_fitted(self)
-        fitted = copy(self)  # as it is now: another thread may go on training it
+        fitted = self._ready(X)
         fitted._given = X  # for classifiers that pass it on
         sequences = fitted._check_X(X)
         structure = fitted._structure(sequences.X)

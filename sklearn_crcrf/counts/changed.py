@@ -120,13 +120,20 @@ class ChangedCounts:
         self.tables, self._least = tables, least
         self._changes, self._numbers = Changes(), dict[Template, int]()
 
-    def add(self, events: Events, codes: np.ndarray, weights: np.ndarray, sign: float) -> bool:
-        """Add events with codes of labels, times a sign; False if a count falls below zero."""
+    def add(self, events: Events, codes: np.ndarray, weights: np.ndarray) -> bool:
+        """Add events with codes of labels; False if a count falls below zero.
+
+        Parameters
+        ----------
+        events : Events
+        codes : int32 ndarray of shape (n_events,)
+        weights : ndarray of shape (n_events,) or (1,)
+            Negative to subtract events.
+        """
         template, columns, offsets, folds = events
         number = self._numbers.setdefault(template, len(self._numbers))
-        ids = EventIds(columns, offsets)
-        counted = self.tables.rows(template) if sign < 0 else None
-        return self._changes.add(number, ids, folds, codes, weights, sign, counted)
+        ids, counted = EventIds(columns, offsets), self.tables.rows(template)
+        return self._changes.add(number, ids, folds, codes, weights, counted)
 
     def rows(self, requests: Sequence[Events]) -> Rows:
         """Return the counts of the attributes of events, of all requests below each other."""

@@ -3,71 +3,39 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from copy import copy
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import _fit_context, clone
 
-from ..base.batches import Batch
 from ..base.classifier import BaseSequenceClassifier
-from ..base.docstrings import documented
 from ..base.weights import NamedWeights
 from ..data.layout import Sequences
-from ..data.ragged import SequenceArray
+from ..data.ragged import SequenceArray, n_tokens
 from ..labels.encoding import LabelIds
 from ..labels.soft import declared_labels, soft_labels
 from ..out_of_core import CorpusFolder
 from ..out_of_core.corpus_folder import refuse_what_needs_all
-from ..structures import Scores, Structure, structure_of
+from ..structures import Structure, structure_of
 from ..utils.memory import release_freed_memory
-from ..utils.replaced_parts import check_fitted, check_parts, remember_parts
+from ..utils.replaced_parts import check_fitted, check_parts, parameter_names, remember_parts
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counter import Counter, LabelledObservations, Spelling, count_corpus, planned
 from .counts import Counts, Template
 from .observations import ATTRIBUTES, Encoder, Observations, Plan, Tokens
 from .parts import PartialCounts, PartialSums, merge
+from .pending import PENDING, Change, LiveRows, Pending
 from .purging import Receipt, purged, without_uncounted
 from .renumbering import renumber
 from .tabulator import Tabulator
 
 INPUTS = ("n_features_in_", "feature_names_in_")
-PENDING = "_pending_"
-"""The attribute of an estimator whose last counts were not estimated from yet."""
+
+
 RECEIPT = "receipt_"
 """The attribute that says what was purged; no file has it."""
 
 
-class Pending:
-    """Counts that no estimates were made from yet; copies of an estimator share them.
-
-    Parameters
-    ----------
-    fitted : estimator
-        Fitted to some of the counts, with the parameters to estimate with.
-    counts : list of PartialCounts
-        The counts of all data, in order.
-    """
-
-    def __init__(self, fitted: Any, counts: list[PartialCounts]):
-        self._fitted, self._counts, self._lock = fitted, counts, Lock()
-
-    def content(self) -> tuple[Any, list[PartialCounts]]:
-        """Return the last estimates, and the counts of all data unless they are ``counts_``."""
-        with self._lock:
-            return self._fitted, self._counts
-
-    def estimate(self) -> Any:
-        """Return an estimator that is fitted to all counts; only the first call computes it."""
-        with self._lock:
-            if self._counts:
-                fitted = copy(self._fitted)
-                fitted._take(merge(*self._counts))
-                self._fitted, self._counts = fitted, []
-            return self._fitted
-
-
-@documented
 class CountingClassifier(BaseSequenceClassifier):
     """Base of the classifiers that are trained by counting.
 
@@ -234,9 +202,15 @@ class CountingClassifier(BaseSequenceClassifier):
             columns that the first data did not have.
         """
         since, y = self.__dict__, soft_labels(y, labels, pair_marginals)
+        is_first = {"counts_", PENDING}.isdisjoint(vars(self))
+        if classes is None and not is_first:
+            X, y, sample_weight, pending = self._changed(X, y, sample_weight, 1.0)
+            if pending is not None:
+                self._postpone(pending, since)
+                return self
         self._validate_params()  # which scikit-learn leaves out after the first call
         self._check_can_change()
-        if {"counts_", PENDING}.isdisjoint(vars(self)):
+        if is_first:
             with self._replaced_by(self._unfitted(), since) as twin:
                 twin._fit(X, y, sample_weight, classes)
             return self
@@ -267,8 +241,8 @@ class CountingClassifier(BaseSequenceClassifier):
         """Remove counted data exactly: the model becomes as if it had never been counted.
 
         Only what the first fit fixed stays: the bins of numeric columns, and fitted exponents,
-        if any, which :meth:`~sklearn_crcrf.EmpiricalCRF.refit_exponents` fits anew. No file of a
-        model contains a string that was not counted, or not any more.
+        if any, which :meth:`EmpiricalCRF.refit_exponents` fits anew. No file of a model contains
+        a string that was not counted, or not any more.
 
         Parameters
         ----------
@@ -287,8 +261,14 @@ class CountingClassifier(BaseSequenceClassifier):
         ValueError
             If some of it was never counted, or nothing would be left.
         """
-        check_fitted(self)
+        if PENDING not in vars(self):
+            check_fitted(self)
         since, y = self.__dict__, soft_labels(y, labels, pair_marginals)
+        if not purge:
+            X, y, sample_weight, pending = self._changed(X, y, sample_weight, -1.0)
+            if pending is not None:
+                self._postpone(pending, since)
+                return self
         fitted, counts = self._so_far()
         before, receipt = merge(*counts), None
         left = before.without(fitted._more(X, y, sample_weight))
@@ -363,49 +343,6 @@ class CountingClassifier(BaseSequenceClassifier):
         corpus = twin._counter.learn(twin._counter.read(X, twin._linked(X)), y, weights)
         return PartialCounts(*twin._counter, count_corpus(corpus, twin._templates()))
 
-    def _read_again(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Sequences, LabelledObservations]:
-        """Encode data that were counted; symbols and labels that were not get the next ids."""
-        self._check_can_change()
-        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
-        plan, encoder, label_ids = self._counter
-        self._counter = Counter(plan, encoder.copy(), label_ids.copy())
-        tokens = self._counter.read(sequences.X, self._linked(sequences.X))
-        return sequences, self._counter.learn(tokens, sequences.y, weights)
-
-    def _scores_without(
-        self, X: SequenceArray, corpus: LabelledObservations, chosen: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, Self, Structure, Scores]]:
-        """Score one unit by the models that have not seen one of the units of a corpus.
-
-        Parameters
-        ----------
-        X : SequenceArray
-            One unit.
-        corpus : LabelledObservations
-            Data that were counted, as ``_read_again`` reads them.
-        chosen : int64 ndarray
-            Numbers of units of the corpus, rising.
-
-        Yields
-        ------
-        numbers : int64 ndarray
-            The next ones that are left out, each from another model.
-        estimator : estimator
-            It has the classes of these models.
-        structure : Structure
-            X, as often as there are numbers.
-        scores : Scores
-        """
-        templates = [template for template in self.counts_ if template != ATTRIBUTES]
-        for number in chosen:
-            twin = copy(self)
-            twin._estimate(self.counts_ - count_corpus(corpus.take(np.array([number])), templates))
-            structure = twin._structure(X)
-            batch = Batch(0, structure.n_tokens, structure, 0)
-            yield np.array([number]), twin, structure, twin._scores(twin._prepare(X), batch)
-
     def _adopt(self, part: PartialCounts) -> Counts:
         """Learn all symbols and labels of the counts of all training data; return the counts."""
         self._check_needs_no_corpus()
@@ -438,6 +375,51 @@ class CountingClassifier(BaseSequenceClassifier):
         own = {template: template for template in self._templates()}
         tables = renumber(counts, rank, symbols).items()
         self._estimate(Counts({own.get(template, template): table for template, table in tables}))
+
+    def _changed(
+        self, X: Any, y: Any, sample_weight: Any, sign: float
+    ) -> tuple[Any, Any, Any, Pending | None]:
+        """Learn or forget sequences by rows, if they are few; else return them, checked."""
+        pending = vars(self).get(PENDING)
+        if pending is None:
+            check_parts(self)
+            fitted = copy(self)
+            fitted.__dict__.pop(RECEIPT, None)
+            pending = Pending(fitted, [], room=fitted._room())
+        fitted = pending.fitted
+        if fitted is None or not self._has_parameters_of(fitted):
+            return X, y, sample_weight, None
+        fitted._check_can_change()
+        sequences, weights = fitted._check_training(X, y, sample_weight, reset=False)
+        X, y, _ = sequences
+        sample_weight = SequenceArray(weights, X.offsets)
+        if not isinstance(y, SequenceArray):
+            return X, y, sample_weight, None
+        return X, y, sample_weight, pending.changed(Change(X, y, weights, sign))
+
+    def _has_parameters_of(self, other: Self) -> bool:
+        """Tell whether parameters are the same objects as in another estimator."""
+        mine, others = vars(self), vars(other)
+        return all(mine[name] is others[name] for name in parameter_names(type(self)))
+
+    def _room(self) -> int:
+        """Return how many tokens are worth a few rows; 0 if everything must be estimated."""
+        return 0
+
+    def _live_rows(self) -> LiveRows:
+        """Return rows of the counts of this estimator, which has room for changes."""
+        raise NotImplementedError
+
+    def _ready(self, X: Any) -> Self:
+        twin = copy(self)  # which no other thread changes
+        pending = vars(twin).get(PENDING)
+        if pending is None:
+            return super()._ready(X)
+        found = pending.by_rows(n_tokens_of(X))
+        if found is None:
+            twin._settle()
+            self._settle()
+        return twin if found is None else found
 
     def _so_far(self) -> tuple[Self, list[PartialCounts]]:
         """Copy the last estimates with these parameters, and collect the counts of all data."""
@@ -510,6 +492,8 @@ class CountingClassifier(BaseSequenceClassifier):
             for name, value in vars(self).items()
             if not name.endswith("_") and name not in self._private_estimates
         }
+        if pending.has_rows:
+            kept["classes_"] = pending.fitted.classes_  # which rows do not change
         self._exchange({**kept, PENDING: pending}, since)
 
     def _settle(self) -> None:
@@ -617,3 +601,12 @@ def _check_counts(estimator: Any) -> None:
             f"estimator must be an EmpiricalCRF or an HMM, but is a {type(estimator).__name__}"
         )
     estimator._validate_params()
+
+
+def n_tokens_of(X: Any) -> int:
+    """Count the tokens of data in any layout, which need not be valid."""
+    if isinstance(X, SequenceArray):
+        return int(X.offsets[-1])
+    if isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and X.dtype.kind == "O"):
+        return sum(n_tokens(sequence) or 1 for sequence in X)
+    return n_tokens(X) or 0

@@ -44,6 +44,7 @@ class ColumnWindow:
         self.offsets = np.asarray(offsets, dtype=np.int64)
         self._outside: dict[int, np.ndarray] = {}
         self._walks: dict[tuple[int, int], Walks] = {}
+        self._events: dict[tuple[int, int], np.ndarray] = {}
 
     def symbols(self, template: Template) -> list[np.ndarray]:
         """Return the symbols of a template, each as an int32 array of shape (n_events,)."""
@@ -51,15 +52,21 @@ class ColumnWindow:
 
     def of_links(self, template: Template) -> list[np.ndarray]:
         """Return the symbols of a template with labels at -1 and 0, for each link in order."""
+        reach = template.reach
+        if reach not in self._events:
+            self._events[reach] = self._events_of_links(template)
+        event = self._events[reach]
+        return [symbol[event] for symbol in self.symbols(template)]
+
+    def _events_of_links(self, template: Template) -> np.ndarray:
+        """Find the event of each link among those of a template with labels at -1 and 0."""
         if self._links is None:
             is_first = np.zeros(self.offsets[-1], dtype=bool)
             is_first[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
-            event = np.flatnonzero(~is_first)
-        else:
-            link = self._walk(template).links[-1]
-            inside = np.flatnonzero(link >= 0)
-            event = inside[np.argsort(link[inside], kind="stable")]
-        return [symbol[event] for symbol in self.symbols(template)]
+            return np.flatnonzero(~is_first)
+        link = self._walk(template).links[-1]
+        inside = np.flatnonzero(link >= 0)
+        return inside[np.argsort(link[inside], kind="stable")]
 
     def count(
         self, template: Template, weights: np.ndarray, given: Sequence[np.ndarray] = ()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -47,8 +48,13 @@ class Lexicon:
         self._spellings = [Vocabulary(symbols.get(f, ())) for f in self.features]
         self.spelling = np.empty((0, len(self.features)), dtype=np.int32)
 
+    _room: np.ndarray | None = None  # where the spelling can grow
+
     def __len__(self) -> int:
         return len(self.words)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_room"}
 
     @property
     def vocabularies(self) -> list[Vocabulary]:
@@ -81,7 +87,7 @@ class Lexicon:
         n_before = len(self)
         ids = self.words.add(words)
         new = [word for word, i in zip(words, ids, strict=True) if i >= n_before]
-        self.spelling = np.concatenate([self.spelling, self._spell(new, Vocabulary.add)])
+        self._append(self._spell(new, Vocabulary.add))
         return ids
 
     def add_all(self, other: "Lexicon") -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -108,7 +114,7 @@ class Lexicon:
         for known, feature in zip(other.spelling[is_new].T, other.features, strict=True):
             spellings[feature] = self.vocabulary(feature).add(other.vocabulary(feature).symbols)
             added[:, self.features.index(feature)] = spellings[feature][known]
-        self.spelling = np.concatenate([self.spelling, added])
+        self._append(added)
         return ids, spellings
 
     def take(
@@ -152,6 +158,16 @@ class Lexicon:
         unknown = [words[i] for i in np.flatnonzero(~known).tolist()]
         spelling[~known] = mark_unknown(self._spell(unknown, Vocabulary.lookup))
         return ids, spelling
+
+    def _append(self, rows: np.ndarray) -> None:
+        """Append rows to the spelling, with room for more, so that a few cost a few."""
+        n, room = len(self.spelling), self._room
+        if room is None or len(room) < n + len(rows) or not room.flags.writeable:
+            room = np.empty((n + max(len(rows), n // 4), len(self.features)), dtype=np.int32)
+            room[:n] = self.spelling
+            self._room = room
+        room[n : n + len(rows)] = rows
+        self.spelling = room[: n + len(rows)]
 
     def _spell(
         self, words: list[str], encode: Callable, chosen: Sequence[int] | None = None

@@ -321,7 +321,7 @@ class StateWeights(Storable):
         self.exponents = np.ascontiguousarray(exponents, dtype=float)
 
     @classmethod
-    def of_one(cls, coef: sp.csr_array, exponents: np.ndarray) -> "StateWeights":
+    def of_one(cls, coef: sp.csr_array | Rows, exponents: np.ndarray) -> "StateWeights":
         """One block, as it is."""
         weights = cls.__new__(cls)
         weights.coef, weights.starts, weights.exponents = coef, np.zeros(1, np.int64), exponents

@@ -153,14 +153,13 @@ cdef class Changes:
         EventIds events,
         const int32_t[::1] folds,  # (n_events,) or (1,) IN
         const int32_t[::1] codes,  # (n_events,), -1 for events that are not counted IN
-        const double[::1] weights, # (n_events,) or (1,) IN
-        double sign,
+        const double[::1] weights, # (n_events,) or (1,), negative to subtract IN
         CountedRows counted=None,
     ):
-        """Add the weights of events, times a sign.
+        """Add the weights of events.
 
-        With ``counted``, the counts of the template that do not change, it returns False where a
-        count falls below zero.
+        With ``counted``, the counts of the template that do not change, it returns False if a count
+        falls below zero.
         """
         cdef:
             int32_t ids[MOST_IDS]
@@ -186,8 +185,8 @@ cdef class Changes:
                     if entry < 0:
                         is_enough = False
                         break
-                    self.entries[entry].change += sign * weight
-                    if sign > 0.0:
+                    self.entries[entry].change += weight
+                    if weight > 0.0:
                         self.entries[entry].added += weight
                     elif counted is not None and is_below(counted, ids, &self.entries[entry]):
                         are_there = False

@@ -102,7 +102,7 @@ class ChangedSums:
         ValueError
             If a count falls below zero: the tokens were never counted. Then all of this is void.
         """
-        weights, templates = corpus.weights, [*self.tables.counts]
+        weights, templates = sign * corpus.weights, [*self.tables.counts]
         if (weights == weights[0]).all():
             weights = weights[:1]
         window, codes, are_there = window_of(corpus, templates), dict[tuple, np.ndarray](), True
@@ -110,70 +110,67 @@ class ChangedSums:
         before = self.counts.rows([words])
         for template in templates:
             if template in self._of_labels:
-                self._change_table(template, window, weights, folds, sign)
+                self._change_table(template, window, np.abs(weights), folds, sign)
                 continue
             events = Events.of_window(window, template, folds)
             key = template.labels, template.reach
             if key not in codes:
                 codes[key] = self.tables.code(template, window.labels_of(template))
-            of_events = window.weights_of(template, weights)
-            are_there &= self.counts.add(events, codes[key], of_events, sign)
+            of_events = sign * window.weights_of(template, np.abs(weights))
+            are_there &= self.counts.add(events, codes[key], of_events)
             if template in self._summed:
-                self._change_sums(template, events, codes[key], sign * of_events, window)
-        after = self.counts.rows([words])
-        self._change_spelling(words.folds, spelling, before, -1.0)
-        self._change_spelling(words.folds, spelling, after, 1.0)
+                self._change_sums(template, window, events.folds, codes[key], of_events)
+        self._change_spelling(words.folds, spelling, before, self.counts.rows([words]))
         if not are_there:
             raise ValueError(NEVER_COUNTED)
 
     def _words(self, corpus: LabelledObservations, folds: np.ndarray) -> tuple[Events, np.ndarray]:
         """List the different words of each fold, and their spelling."""
-        observations, ids = (
-            corpus.observations,
-            corpus.observations.columns[self.this_word.symbols[0][0]],
-        )
+        observations = corpus.observations
+        ids = observations.columns[self.this_word.symbols[0][0]]
         _, first = np.unique(folds.astype(np.int64) << 32 | ids, return_index=True)
         spelling = observations.spelling[observations.word[first]]
         return Events.listed(self.this_word, [ids[first]], folds[first]), spelling
 
     def _change_spelling(
-        self, folds: np.ndarray, spelling: np.ndarray, rows: Rows, sign: float
+        self, folds: np.ndarray, spelling: np.ndarray, before: Rows, after: Rows
     ) -> None:
-        """Add the spelling of words, which have these rows of counts, if they are rare."""
-        is_used = rows.repeat(is_rare(rows.sums()))
-        if not is_used.any():
+        """Let words that were rare take back their spelling, and add it if they are rare now."""
+        used = [rows.repeat(is_rare(rows.sums())) for rows in (before, after)]
+        words = [
+            rows.repeat(np.arange(len(folds)))[k]
+            for rows, k in zip((before, after), used, strict=True)
+        ]
+        word = np.concatenate(words)
+        if len(word) == 0:
             return
-        word = rows.repeat(np.arange(len(folds)))[is_used]
-        labels, weights, of_words = rows.indices[is_used], rows.data[is_used], folds[word]
-        _add_at(self.of_rare, of_words, labels, sign * weights)
+        labels = np.concatenate([before.indices[used[0]], after.indices[used[1]]])
+        weights = np.concatenate([-before.data[used[0]], after.data[used[1]]])
+        self.of_rare += _sums(folds[word], labels, weights, self.of_rare.shape)
         number, symbols, codes = spelled_columns(spelling[word], labels)
         n = len(number) // len(labels)
-        events = Events.listed(SPELLING, [number, symbols], np.tile(of_words, n))
-        self.counts.add(events, codes, np.tile(weights, n), sign)
+        events = Events.listed(SPELLING, [number, symbols], np.tile(folds[word], n))
+        self.counts.add(events, codes, np.tile(weights, n))
 
     def _change_sums(
         self,
         template: Template,
-        events: Events,
+        window: ColumnWindow,
+        folds: np.ndarray,
         codes: np.ndarray,
         weights: np.ndarray,
-        window: ColumnWindow,
     ) -> None:
         """Add the events of a template to the sums that they belong to."""
-        n, folds = self.n_labels, np.broadcast_to(events.folds, codes.shape)
-        weights = np.broadcast_to(weights, codes.shape)
+        n, weights = self.n_labels, np.broadcast_to(weights, codes.shape)
         if template == self.this_word:
-            _add_at(self.labels, folds, codes, weights)
+            self.labels += _sums(folds, codes, weights, self.labels.shape)
         elif template == self.next_word:
             is_last = window.symbols(template)[0] == BOUNDARY
-            _add_at(self.last, folds[is_last], codes[is_last], weights[is_last])
+            self.last += _sums(folds, codes, weights * is_last, self.last.shape)
         else:
-            is_first = codes >= n * n
-            _add_at(self.first, folds[is_first], codes[is_first] - n * n, weights[is_first])
-            current, previous = np.divmod(codes, n)
-            codes = previous * n + current
-            of_pairs = self.pairs.reshape(self.n_folds, -1)
-            _add_at(of_pairs, folds[~is_first], codes[~is_first], weights[~is_first])
+            found = _sums(folds, codes, weights, (self.n_folds, n * n + n))
+            self.pairs += found[:, : n * n].reshape(-1, n, n).swapaxes(1, 2)
+            self.first += found[:, n * n :]
 
     def _change_table(
         self,
@@ -192,7 +189,9 @@ class ChangedSums:
                 tables[fold] = change(tables[fold], table)
 
 
-def _add_at(sums: np.ndarray, folds: np.ndarray, places: np.ndarray, weights: np.ndarray) -> None:
-    """Add weights to places of the rows of a matrix."""
-    n = sums.shape[1]
-    sums += np.bincount(folds * np.int64(n) + places, weights, sums.size).reshape(sums.shape)
+def _sums(
+    folds: np.ndarray, places: np.ndarray, weights: np.ndarray, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Sum weights by fold and place."""
+    n_folds, n = shape
+    return np.bincount(folds * np.int64(n) + places, weights, n_folds * n).reshape(shape)

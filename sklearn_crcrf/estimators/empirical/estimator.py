@@ -50,6 +50,7 @@ from ...training.monitor import Training
 from ...utils.replaced_parts import check_fitted
 from ...utils.soundness import Fact, Requirement, below, indices
 from ...utils.warning import warn_caller
+from . import live_rows
 from .contributions import attribute_names
 from .experts import Experts, all_experts, chosen_experts, context_experts
 from .fit_exponents import (
@@ -77,7 +78,6 @@ from .segment_rates import (
 from .serving import PreparedWords, counted_tagger_of, labels_of_words
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
-from .without_each import has_all_of_a_label, scores_by_rows
 
 SPELLINGS: dict[str, Any] = {
     "product": ProductSpelling,
@@ -288,6 +288,7 @@ class EmpiricalCRF(CountingClassifier):
     n_jobs: int | None = None
 
     _kept_from = 1  # the min_count of the estimates
+    _rows: ClassVar[Any] = None  # what has the counts of a model that learns and forgets
     _private_estimates = ("_counter", "_exponents", "_rank", "_run_rates", "_kept_from")
     _parameter_constraints: ClassVar[dict] = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
@@ -364,11 +365,12 @@ class EmpiricalCRF(CountingClassifier):
         ValueError
             If ``allowed`` or ``subject_to`` does not fit X, or no path that they allow is possible.
         """
-        found = None
-        if allowed is None and subject_to is None:
-            check_fitted(self)
-            found = labels_of_words(copy(self), X)
-        return super().predict(X, allowed, subject_to) if found is None else found
+        ready, found = self._ready(X), None
+        if allowed is None and subject_to is None and ready._rows is None:
+            found = labels_of_words(ready, X)
+        if found is not None:
+            return found
+        return super(EmpiricalCRF, ready).predict(X, allowed, subject_to)
 
     def tagger(self, transformers: Sequence[Any] = ()) -> Tagger:
         """Make an immutable object that labels one sequence in one compiled call.
@@ -729,20 +731,17 @@ class EmpiricalCRF(CountingClassifier):
         self._estimate_in_order(total)
 
     def _refit_exponents(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_can_change()
         self._check_fits_exponents()
-        _, corpus = self._read_again(X, y, sample_weight)
-        counted = self.counts_
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
+        counter, counted = self._counter, self.counts_
+        self._counter = counter._replace(
+            encoder=counter.encoder.copy(), label_ids=counter.label_ids.copy()
+        )
+        tokens = counter.read(sequences.X, self._linked(sequences.X))
+        corpus = self._counter.learn(tokens, sequences.y, weights)
         self._exponents = self._given_exponents()
         self._fit_to_folds(corpus, [t for t in counted if t != ATTRIBUTES], counted)
-
-    def _scores_without(
-        self, X: SequenceArray, corpus: LabelledObservations, chosen: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, Self, Structure, Scores]]:
-        if has_rows(self):
-            lost = has_all_of_a_label(self, corpus)
-            yield from scores_by_rows(self, X, corpus, chosen[~lost[chosen]])
-            chosen = chosen[lost[chosen]]
-        yield from super()._scores_without(X, corpus, chosen)
 
     def _fit_exponents(self, parts: list[HeldOut]) -> None:
         """Move the exponents towards the greatest likelihood of the labels."""
@@ -918,9 +917,24 @@ class EmpiricalCRF(CountingClassifier):
             )
         return self.model_.named_weights(self.classes_)
 
+    def _ready(self, X: Any) -> Self:
+        return super()._ready(X) if self._rows is None else copy(self)
+
+    def _room(self) -> int:
+        if self.min_count > 1 or not has_rows(self):
+            return 0
+        n_tokens = float(self.model_.statistics.n_seen.sum())
+        return max(live_rows.LEAST_ROOM, int(n_tokens / live_rows.SHARE))
+
+    def _live_rows(self) -> live_rows.CountedLiveRows:
+        return live_rows.CountedLiveRows(self)
+
     def _prepare(self, X: SequenceArray) -> Prepared:
         self._check_links(X, self.encoder_.links)
-        return self.model_.prepare(self._encode(X))
+        if self._rows is None:
+            return self.model_.prepare(self._encode(X))
+        self.model_, prepared = self._rows.prepare(self, X)
+        return prepared
 
     def _prepare_scores(self, X: SequenceArray) -> Prepared | PreparedWords:
         words = PreparedWords.of(self, X)

@@ -155,9 +155,8 @@ def probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:
-    """Return the kinds of words seen ``n_seen`` times, int8."""
-    kind = np.select([n_seen > SELDOM_SEEN, n_seen > 0], [FREQUENT, SELDOM], UNSEEN)
-    return kind.astype(np.int8)
+    """Return the kinds of words seen ``n_seen`` times, int8: FREQUENT, SELDOM or UNSEEN."""
+    return (n_seen <= SELDOM_SEEN).astype(np.int8) + (n_seen <= 0)
 
 
 class Estimate(NamedTuple):

@@ -95,7 +95,7 @@ class RowModel(SmoothedModel):
         contexts: Sequence[ContextExpert],
     ):
         self.statistics, self.exponents = fitted.statistics, fitted.exponents
-        self.spelling, self.segments = fitted.spelling, None
+        self.spelling, self.segments = fitted.spelling, fitted.segments
         self.triangle_rates = None
         self._sums, self._strength, self._used = sums, strength, contexts
         self._runs, self._n_types = [], 0
@@ -105,8 +105,10 @@ class RowModel(SmoothedModel):
         self._prior = sums.label_prior
         linked = sums.pairs, sums.first, sums.last
         self._transitions = label_transitions(*linked, self._prior, strength)
+        self._rates, self._n_folds = np.exp(self._transitions.inner), sums.n_folds
         self._n_link_types = len(self.statistics.encoder.edge_types or ())
         self.type_rates = self._types()
+        self.transitions = Transitions(*(part[0] for part in self._transitions))
 
     def prepare(self, observations: Observations) -> Prepared:
         """Read the counts of tokens, which are of fold 0, and estimate their weights."""
@@ -159,18 +161,17 @@ class RowModel(SmoothedModel):
         for template, counts in read.given.items():
             estimates[template] = counts, self._estimate(counts, self._label_prior(counts, folds))
         context_weights = self._context_weights(read.contexts, folds, (words, estimate))
-        ends = [_all_entries(part) for part in self._transitions[1:]]
-        blocks = [spelling, word_weights, context_weights, *ends]
-        starts = np.cumsum([len(block.lengths) for block in blocks])
+        blocks = [spelling, word_weights, context_weights]
+        begins = len(spelling.lengths) + n * np.arange(1 + n_contexts, dtype=np.int32)
+        rows = [by_spelling, np.arange(n, dtype=np.int32)[:, None] + begins]
+        if self._n_folds > 1:
+            blocks += [_all_entries(part) for part in self._transitions[1:]]
+            of_ends = int(begins[-1]) + n + np.stack([folds, folds + self._n_folds], axis=1)
+            for k, linked in enumerate(links[::-1]):  # the first token is at no end of a link
+                of_ends[linked, k] = -1
+            rows.append(of_ends)
         exponents = self._exponent_table(self.exponents["boundary"])
-        self.state = StateWeights.of_one(_stacked(blocks).csr(), exponents)
-        tokens = np.arange(n, dtype=np.int32)[:, None]
-        of_ends = np.tile(folds, (2, 1))
-        for k, linked in enumerate(links[::-1]):  # the first token is at no end of a link
-            of_ends[k] += starts[2 + k].astype(np.int32)
-            of_ends[k, linked] = -1
-        of_contexts = starts[1] + tokens + n * np.arange(n_contexts)
-        rows = np.hstack([by_spelling, starts[0] + tokens, of_contexts, of_ends.T])
+        self.state = StateWeights.of_one(_stacked(blocks), exponents)
         of_edges = [
             self._edge_weights_of(expert, counts, links, folds[links[1]], estimates)
             for expert, counts in zip(edges, read.edges, strict=True)
@@ -180,7 +181,7 @@ class RowModel(SmoothedModel):
         of_slots, observations = [np.arange(n_links)] * len(edges), read.observations
         prepared = PreparedLinks.of(observations.structure, of_slots, observations.edge_types)
         runs = self._prepare_runs(read.runs, read.window) if self._runs else None
-        token_rows = np.ascontiguousarray(rows, dtype=np.int32)
+        token_rows = np.concatenate(rows, axis=1, dtype=np.int32)
         return Prepared(token_rows, word_kinds_of(n_seen), prepared, None, runs)
 
     def with_exponents_of(self, fitted: SmoothedModel) -> "RowModel":
@@ -191,8 +192,10 @@ class RowModel(SmoothedModel):
         return twin
 
     def _exponent_table(self, of_ends: float) -> np.ndarray:
-        """Return exponents of shape (n_kinds, n_slots); the last slots are for both ends."""
+        """Return exponents of shape (n_kinds, n_slots); of several folds both ends have slots."""
         table = self.exponents.table()
+        if self._n_folds == 1:
+            return table
         return np.hstack([table, np.full((len(table), 2), of_ends)])
 
     def scores(self, prepared: "Prepared | ScoredRows", gains: LinkGains | None = None) -> Scores:
@@ -203,6 +206,8 @@ class RowModel(SmoothedModel):
         """
         if isinstance(prepared, ScoredRows):
             return prepared.scores.with_state(self._state_like(prepared))
+        if self._n_folds == 1:
+            return super().scores(prepared)
         folds, links = prepared.rows[:, 0], prepared.links
         if (folds == folds[:1]).all():
             return SmoothedModel.scores(self._of_fold(int(folds[:1].sum())), prepared)
@@ -244,7 +249,7 @@ class RowModel(SmoothedModel):
         """Estimate the rates of types of links, of one fold after another."""
         if self.statistics.encoder.edge_types is None:
             return None
-        tables, rates = self._sums.label_tables[TYPED_PAIRS], np.exp(self._transitions.inner)
+        tables, rates = self._sums.label_tables[TYPED_PAIRS], self._rates
         coef = [
             TypeRates(table, self._n_link_types, rate, prior, self._strength).coef
             for table, rate, prior in zip(tables, rates, self._prior, strict=True)
@@ -282,7 +287,7 @@ class RowModel(SmoothedModel):
     ) -> tuple[Rows, np.ndarray]:
         """Return the weights of words relative to their spelling, and their estimates."""
         strength = WORD_STRENGTH * self._strength
-        weights = StateWeights.of_one(spelling.csr(), EXPONENTS[None, :])
+        weights = StateWeights.of_one(spelling, EXPONENTS[None, :])
         unseen = probabilities(weights.scores(rows, np.zeros(len(rows), dtype=np.int8)))
         prior = unseen[words.repeat(np.arange(len(rows))), words.indices]
         estimate = smooth(words.data, words.repeat(n_seen), prior, strength)
@@ -317,8 +322,7 @@ class RowModel(SmoothedModel):
     ) -> Rows:
         """Return how far symbols raise the scores of label pairs, for each link."""
         current, previous = np.divmod(counts.indices, self._sums.n_labels)
-        rate = np.exp(self._transitions.inner)
-        prior = rate[counts.repeat(folds), previous, current]
+        prior = self._rates[counts.repeat(folds), previous, current]
         for (template, position), label in ((expert.before, previous), (expert.here, current)):
             offset = expert.template.symbols[position][1]
             token = counts.repeat(links[0] if offset < 0 else links[1])

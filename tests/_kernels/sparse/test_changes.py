@@ -55,8 +55,8 @@ def test_rows_are_sums_of_events(seed):
         Changes(),
     )
     changed = rng.integers(0, 3, len(codes)).astype(float)
-    changes.add(4, ids, folds, codes, changed, 1.0)
-    changes.add(5, ids, folds, codes, changed + 1.0, 1.0)  # of another template
+    changes.add(4, ids, folds, codes, changed)
+    changes.add(5, ids, folds, codes, changed + 1.0)  # of another template
     least, n_codes = float(rng.integers(0, 6)), int(rng.integers(3, 6))
     indptr, found, counts = changes.rows([(4, counted, ids, folds, least, n_codes)])
     for t, event in enumerate(events):
@@ -81,9 +81,9 @@ def test_what_is_subtracted_again_leaves_nothing(seed):
     nothing = counted_rows(Table(np.empty((0, len(columns) + 1), dtype=np.int32), np.empty(0)))
     weights = weights / 3.0
     for _ in range(3):
-        changes.add(0, ids, NONE, codes, weights, 1.0)
+        changes.add(0, ids, NONE, codes, weights)
     for _ in range(3):
-        assert changes.add(0, ids, NONE, codes, weights, -1.0, nothing)
+        assert changes.add(0, ids, NONE, codes, -weights, nothing)
     indptr, _, _ = changes.rows([(0, nothing, ids, NONE, 0.0, 9)])
     assert indptr[-1] == 0
 
@@ -95,9 +95,9 @@ def test_counts_below_zero_are_noticed():
         Changes(),
     )
     ids = EventIds([(a, 0)], np.array([0, 1]))
-    assert changes.add(0, ids, NONE, codes, np.array([2.0]), -1.0, counted)
-    assert not changes.add(0, ids, NONE, codes, np.array([0.5]), -1.0, counted)
-    assert not changes.add(1, ids, NONE, codes + 1, ONE, -1.0, counted)
+    assert changes.add(0, ids, NONE, codes, np.array([-2.0]), counted)
+    assert not changes.add(0, ids, NONE, codes, np.array([-0.5]), counted)
+    assert not changes.add(1, ids, NONE, codes + 1, -ONE, counted)
 
 
 def test_many_events_make_the_tables_grow():
@@ -105,7 +105,7 @@ def test_many_events_make_the_tables_grow():
     columns = [(rng.integers(-1, 60, 5000).astype(np.int32), 0) for _ in range(3)]
     codes, changes = rng.integers(0, 9, 5000).astype(np.int32), Changes()
     ids = EventIds(columns, np.array([0, 5000]))
-    changes.add(0, ids, NONE, codes, ONE, 1.0)
+    changes.add(0, ids, NONE, codes, ONE)
     table = aggregate([*(c for c, _ in columns), codes], ONE, 5000)
     nothing = counted_rows(Table(np.empty((0, 4), dtype=np.int32), np.empty(0)))
     found = changes.rows([(0, nothing, ids, NONE, 0.0, 9)])
@@ -119,9 +119,9 @@ def test_arrays_that_do_not_fit_are_refused():
     counted = counted_rows(Table(np.array([[3, 1]], dtype=np.int32), np.array([2.0])))
     codes, changes = np.zeros(2, dtype=np.int32), Changes()
     with pytest.raises(ValueError, match="weights"):
-        changes.add(0, ids, NONE, codes, np.ones(3), 1.0)
+        changes.add(0, ids, NONE, codes, np.ones(3))
     with pytest.raises(ValueError, match="codes"):
-        changes.add(0, ids, NONE, codes[:1], ONE, 1.0)
+        changes.add(0, ids, NONE, codes[:1], ONE)
     with pytest.raises(ValueError, match="ids for 2 events"):
         EventIds([(codes[:1], 0)], np.array([0, 2]))
     with pytest.raises(ValueError, match="must not fall"):
