@@ -1,4 +1,4 @@
-"""Sequences left out of counts: learning and forgetting one, choosing settings, finding errors."""
+"""Counts that are subtracted: learning, forgetting, settings, wrong labels; and annotators."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -6,15 +6,16 @@ from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
-from _common import begin, cpu_seconds, yes_or_no  # before numpy
+from _common import begin, corpus_file, cpu_seconds, yes_or_no  # before numpy
 
 # isort: split
+import _annotators
 import numpy as np
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import GridSearchCV, LeaveOneOut
 
 from sklearn_crcrf import EmpiricalCRF, EmpiricalCRFCV, find_label_issues
-from sklearn_crcrf.datasets import fetch_conll2002
+from sklearn_crcrf.datasets import fetch_conll2002, read_conll
 from sklearn_crcrf.labels import Segments, segments_to_labels, to_segments
 from sklearn_crcrf.metrics import get_sequence_scorer, segment_f1
 
@@ -254,11 +255,28 @@ def dutch(part: str, args: argparse.Namespace) -> Sentences:
     return words, y[: args.sentences]
 
 
+def german(part: str, args: argparse.Namespace) -> Sentences:
+    """Words and labels."""
+    X, y = read_conll(corpus_file(f"germeval2014-{part}.tsv.gz"), ["word", "label"])
+    assert y is not None
+    return X[: args.sentences], y[: args.sentences]
+
+
+def annotators(args: argparse.Namespace) -> None:
+    """Labels of several annotators."""
+    corpora = {
+        "Dutch": (dutch("train", args), dutch("testb", args)),
+        "German": (german("dev", args), german("test", args)),
+    }
+    _annotators.compare(args.report, corpora)
+
+
 TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
     "one_by_one": one_by_one,
     "left_out": all_left_out,
     "grid": grid,
     "wrong_labels": wrong_labels,
+    "annotators": annotators,
 }
 
 

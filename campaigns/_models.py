@@ -36,6 +36,7 @@ REQUIRED = {
     },
     "CalibratedSequenceClassifier": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "SegmentF1Classifier": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
+    "SemiSupervisedClassifier": lambda: {"estimator": sklearn_crcrf.HMM()},
     "EmpiricalCRFCV": lambda: {"sigmas": [1.0], "mu_oovs": [0.5, 1.0], "cv": 2},
     "FoundLabels": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "Gazetteer": lambda: {"lists": {"animal": ["dog", "cat"], "place": ["in Zürich", "Zürich"]}},

@@ -37,6 +37,7 @@ from .estimators.semi_markov import SegmentFeatures as SegmentFeatures
 from .estimators.semi_markov import SegmentGazetteer as SegmentGazetteer
 from .estimators.semi_markov import SemiMarkovCRF as SemiMarkovCRF
 from .estimators.semi_markov import WithSegments as WithSegments
+from .estimators.semi_supervised import SemiSupervisedClassifier as SemiSupervisedClassifier
 from .estimators.separate import SeparateCRF as SeparateCRF
 from .feature_extraction import FoundLabels as FoundLabels
 from .feature_extraction import Gazetteer as Gazetteer

@@ -32,6 +32,7 @@ PACKAGES = ["", ".criteria", ".feature_extraction", ".estimators.opinion_pool"]
 ARGUMENTS = {
     "CalibratedSequenceClassifier": {"estimator": CRF()},
     "SegmentF1Classifier": {"estimator": CRF()},
+    "SemiSupervisedClassifier": {"estimator": CRF()},
     "FoundLabels": {"estimator": EmpiricalCRF()},
     "Gazetteer": {"lists": {"city": ["York"]}},
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},

@@ -53,6 +53,7 @@ HAS = {
     "MergedLabels": set(),
     "CalibratedSequenceClassifier": set(),
     "SegmentF1Classifier": set(),
+    "SemiSupervisedClassifier": set(),
     "GraphCRF": {"sigma", "verbose", "warm_start"},
     "AssociativeMarkovNetwork": {"sigma", "verbose", "warm_start"},
     "SeparateCRF": {"sigma"},
@@ -160,6 +161,7 @@ def test_a_parameter_has_the_same_type_and_default_everywhere(parameter):
         "MergedLabels",
         "CalibratedSequenceClassifier",
         "SegmentF1Classifier",
+        "SemiSupervisedClassifier",
     }
     names = [name for name in HAS if name not in wrappers]
     kinds = {section(ESTIMATORS[name], "Parameters").get(parameter) for name in names}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from sklearn.base import _fit_context, clone
 
+from ..base.batches import Batch
 from ..base.classifier import BaseSequenceClassifier
 from ..base.weights import NamedWeights
 from ..data.layout import Sequences
@@ -16,7 +17,7 @@ from ..labels.encoding import LabelIds
 from ..labels.soft import declared_labels, soft_labels
 from ..out_of_core import CorpusFolder
 from ..out_of_core.corpus_folder import refuse_what_needs_all
-from ..structures import Structure, structure_of
+from ..structures import Scores, Structure, structure_of
 from ..utils.memory import release_freed_memory
 from ..utils.replaced_parts import check_fitted, check_parts, parameter_names, remember_parts
 from ..utils.soundness import Fact, Requirement, below, labels
@@ -241,8 +242,8 @@ class CountingClassifier(BaseSequenceClassifier):
         """Remove counted data exactly: the model becomes as if it had never been counted.
 
         Only what the first fit fixed stays: the bins of numeric columns, and fitted exponents,
-        if any, which :meth:`EmpiricalCRF.refit_exponents` fits anew. No file of a model contains
-        a string that was not counted, or not any more.
+        if any, which :meth:`~sklearn_crcrf.EmpiricalCRF.refit_exponents` fits anew. No file of a
+        model contains a string that was not counted, or not any more.
 
         Parameters
         ----------
@@ -342,6 +343,49 @@ class CountingClassifier(BaseSequenceClassifier):
         (X, y, _), weights = twin._check_training(X, y, sample_weight, reset=False)
         corpus = twin._counter.learn(twin._counter.read(X, twin._linked(X)), y, weights)
         return PartialCounts(*twin._counter, count_corpus(corpus, twin._templates()))
+
+    def _read_again(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Sequences, LabelledObservations]:
+        """Encode data that were counted; symbols and labels that were not get the next ids."""
+        self._check_can_change()
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
+        plan, encoder, label_ids = self._counter
+        self._counter = Counter(plan, encoder.copy(), label_ids.copy())
+        tokens = self._counter.read(sequences.X, self._linked(sequences.X))
+        return sequences, self._counter.learn(tokens, sequences.y, weights)
+
+    def _scores_without(
+        self, X: SequenceArray, corpus: LabelledObservations, chosen: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, Self, Structure, Scores]]:
+        """Score one unit by the models that have not seen one of the units of a corpus.
+
+        Parameters
+        ----------
+        X : SequenceArray
+            One unit.
+        corpus : LabelledObservations
+            Data that were counted, as ``_read_again`` reads them.
+        chosen : int64 ndarray
+            Numbers of units of the corpus, rising.
+
+        Yields
+        ------
+        numbers : int64 ndarray
+            The next ones that are left out, each from another model.
+        estimator : estimator
+            It has the classes of these models.
+        structure : Structure
+            X, as often as there are numbers.
+        scores : Scores
+        """
+        templates = [template for template in self.counts_ if template != ATTRIBUTES]
+        for number in chosen:
+            twin = copy(self)
+            twin._estimate(self.counts_ - count_corpus(corpus.take(np.array([number])), templates))
+            structure = twin._structure(X)
+            batch = Batch(0, structure.n_tokens, structure, 0)
+            yield np.array([number]), twin, structure, twin._scores(twin._prepare(X), batch)
 
     def _adopt(self, part: PartialCounts) -> Counts:
         """Learn all symbols and labels of the counts of all training data; return the counts."""

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.graphs import GraphArray
-from ..data.ragged import SequenceArray
+from ..data.ragged import SequenceArray, joined_ranges
 from ..data.symbols import warn_of_empty_tokens
 from ..labels.encoding import LabelIds
 from ..labels.partial import known_labels
@@ -151,6 +151,12 @@ class LabelledObservations(NamedTuple):
     def offsets(self) -> np.ndarray:
         """Where each unit begins among all tokens, int64 of shape (n_units + 1,)."""
         return self.observations.structure.offsets
+
+    def take(self, units: np.ndarray) -> "LabelledObservations":
+        """Take some of the units, by their numbers, in rising order."""
+        tokens = joined_ranges(self.offsets[units], np.diff(self.offsets)[units])
+        taken = self.observations.take(units), self.labels[tokens], self.weights[tokens]
+        return LabelledObservations(*taken)
 
 
 def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) -> Counts:

@@ -4,6 +4,7 @@ __all__: list[str]
 
 from .notebook.comparison import LabelComparison as LabelComparison
 from .notebook.eli5_weights import enable_eli5 as enable_eli5
+from .notebook.examples import TrainingExamples as TrainingExamples
 from .notebook.label_issues import LabelIssueList as LabelIssueList
 from .notebook.lattice import Lattice as Lattice
 from .notebook.tagged import TaggedSequence as TaggedSequence

@@ -1,6 +1,6 @@
 """Soft labels: probabilities of all labels of each token, in the place of its label."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -310,6 +310,8 @@ class _Choices(NamedTuple):
 def _ordered(labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels in order, and the place of each given label among them."""
     check_no_string(labels, "labels")
+    if not _is_collection(labels) or isinstance(labels, (Set, Mapping)):  # which have no order
+        raise ValueError(f"labels must be a list of labels, but is of type {type(labels).__name__}")
     given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
     classes, place = encode_labels(SequenceArray.from_sequences([given]), "labels")
     if len(classes) < len(given):
@@ -372,6 +374,9 @@ def _distributions(
                 f"are {shown(values.lengths.tolist())}"
             )
         values, lengths = [values.data], np.array([offsets[-1]])
+    if sp.issparse(values) or not _is_collection(values):
+        kind = type(values).__name__
+        raise ValueError(f"{name} must be a list of arrays or a SequenceArray, but is a {kind}")
     arrays = list(values)
     if len(arrays) != len(lengths):
         raise ValueError(f"X has {len(lengths)} sequences, but {name} has {len(arrays)}")
@@ -427,3 +432,8 @@ def _with_columns(rows: sp.csr_array, columns: np.ndarray, n_columns: int) -> sp
     moved = sp.csr_array(entries, shape=(rows.shape[0], n_columns))
     moved.sort_indices()
     return moved
+
+
+def _is_collection(values: Any) -> bool:
+    """Say whether values can be listed; an array without dimensions cannot."""
+    return hasattr(values, "__iter__") and getattr(values, "ndim", 1) > 0

@@ -15,6 +15,7 @@ from sklearn_crcrf import (
     OpinionPoolCRF,
     SegmentF1Classifier,
     SemiMarkovCRF,
+    SemiSupervisedClassifier,
     SeparateCRF,
     StructuredPerceptron,
 )
@@ -35,6 +36,7 @@ ESTIMATORS = [
     OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())]),
     CalibratedSequenceClassifier(CRF(tol=0.1), cv=2),
     SegmentF1Classifier(CRF(tol=0.1), cv=2),
+    SemiSupervisedClassifier(HMM()),
     EmpiricalCRFCV([1.0], [0.5, 1.0], cv=2),
 ]
 

@@ -137,6 +137,17 @@ def test_soft_labels_counted_by_hand(markov):
     assert_allclose(hmm.score_samples([["the", "dogs", "never"]]), np.log(joint.sum()))
 
 
+def test_soft_labels_are_steps_of_baum_and_welch():
+    # Fitted to its own expectations, the likelihood of the observations never falls.
+    words, labels = make_corpus(n_sequences=40)
+    hmm, likelihood = HMM().fit(words[:10], labels[:10]), []
+    for _ in range(15):
+        given = {"labels": hmm.classes_, "pair_marginals": hmm.predict_pair_proba(words)}
+        hmm = HMM(1e-9, 1e-9).fit(words, hmm.predict_proba(words), **given)
+        likelihood.append(hmm.score_samples(words).sum())
+    assert (np.diff(likelihood) > -1e-6).all() and likelihood[-1] > likelihood[0] + 1.0
+
+
 def test_columns_are_independent_given_the_label():
     words, labels = make_corpus(n_sequences=30)
     dicts, new = with_tags(words), [[{"word": "never", "tag": "s1"}, {"tag": "never"}]]

@@ -10,8 +10,10 @@ from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions
 from ...base.unwrap import steps_of
+from ...data.ragged import SequenceArray
 from ._labels import places_of_labels
 from ._markup import Markup, NotebookDisplay, element
+from .examples import Decision, TrainingExamples
 from .single import single
 
 # Number of contributions listed for each token, largest first.
@@ -93,6 +95,7 @@ def explain(
         _named(entries, estimator, classifier),
         _log_probability(structure.score(scores, y)[0], log_z),
         None if other is None else classifier.classes_[other].tolist(),
+        (estimator, X),
     )
 
 
@@ -113,6 +116,8 @@ class Explanation(NotebookDisplay):
         Logarithm of the probability of the labels.
     against : list of labels, optional
         If given, contributions are differences from the contributions to these labels.
+    explained : (estimator, SequenceArray), optional
+        What :meth:`by_examples` needs: the estimator, and the sequence as its classifier sees it.
 
     Attributes
     ----------
@@ -137,7 +142,9 @@ class Explanation(NotebookDisplay):
         contributions: Contributions,
         log_probability: float,
         against: list | None = None,
+        explained: tuple[Any, SequenceArray] | None = None,
     ):
+        self._explained = explained
         self.tokens, self.labels, self.against = tokens, labels, against
         self.contributions, self.log_probability = contributions, log_probability
         self.score = float(contributions.value.sum())
@@ -160,6 +167,63 @@ class Explanation(NotebookDisplay):
         named = {"token": tokens[entries.position], "label": labels[entries.position]}
         columns = {"position": entries.position, **named, **entries._asdict()}
         return pd.DataFrame({**columns, "value": entries.value})
+
+    def by_examples(
+        self,
+        X: Any,
+        y: Any,
+        k: int = 5,
+        *,
+        sample_weight: Any = None,
+        n_candidates: int | None = 1000,
+    ) -> TrainingExamples:
+        """Find the training sequences without which the decision would change most.
+
+        The counts of a sequence are subtracted, so the effect of each is exact: the log-odds of
+        both labellings, or the log-probability of the labels if they are against no others, minus
+        what they would be by a fit without the sequence. Exponents that were fitted stay.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as given to :meth:`fit`
+            The training data, or a part of it.
+        k : int, default=5
+            How many sequences to return at most.
+        n_candidates : int or None, default=1000
+            How many sequences are tried: those that have most attributes with a label in common
+            with the tokens that are decided on and their neighbours; rare ones count more. None
+            tries all.
+
+        Returns
+        -------
+        TrainingExamples
+
+        Raises
+        ------
+        ValueError
+            If the model is not trained by counting, some of the sequences were never counted, or
+            ``min_count`` is above 1.
+
+        Examples
+        --------
+        >>> from sklearn_crcrf import EmpiricalCRF, explain
+        >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+        >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+        >>> crf = EmpiricalCRF().fit(X, y)
+        >>> explain(crf, ["a", "dog"], ["D", "N"], against=["N", "V"]).by_examples(X, y, k=2)
+        log-odds +6.306, to which training sequences add most:
+        +3.345 sequence 1
+          a cat sleeps
+          D N   V
+        +2.730 sequence 0
+          the dog walks
+          D   N   V
+        """
+        if self._explained is None:
+            raise ValueError("by_examples needs an explanation that sklearn_crcrf.explain made")
+        estimator, sequence = self._explained
+        decision = Decision(estimator, sequence, self.labels, self.against)
+        return TrainingExamples.of(decision, X, y, k, sample_weight, n_candidates)
 
     def __str__(self) -> str:
         lines = [self._summary()]

@@ -39,7 +39,7 @@ class LabelIssueList(NotebookDisplay):
     >>> X, y = make_addresses(60, random_state=0)
     >>> y[3][3:5] = "O", "O"
     >>> LabelIssueList(X, find_label_issues(EmpiricalCRF(), X, y), 1)
-    1. sequence 3: given O, suggested STREET, probability 1.3e-06
+    1. sequence 3: given O, suggested STREET, probability 8e-06
        Room 1 , [Gilaford Road] , Edley , MF8 3JR
     """
 

@@ -78,6 +78,7 @@ from .segment_rates import (
 from .serving import PreparedWords, counted_tagger_of, labels_of_words
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
+from .without_each import has_all_of_a_label, scores_by_rows
 
 SPELLINGS: dict[str, Any] = {
     "product": ProductSpelling,
@@ -731,17 +732,20 @@ class EmpiricalCRF(CountingClassifier):
         self._estimate_in_order(total)
 
     def _refit_exponents(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_can_change()
         self._check_fits_exponents()
-        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
-        counter, counted = self._counter, self.counts_
-        self._counter = counter._replace(
-            encoder=counter.encoder.copy(), label_ids=counter.label_ids.copy()
-        )
-        tokens = counter.read(sequences.X, self._linked(sequences.X))
-        corpus = self._counter.learn(tokens, sequences.y, weights)
+        _, corpus = self._read_again(X, y, sample_weight)
+        counted = self.counts_
         self._exponents = self._given_exponents()
         self._fit_to_folds(corpus, [t for t in counted if t != ATTRIBUTES], counted)
+
+    def _scores_without(
+        self, X: SequenceArray, corpus: LabelledObservations, chosen: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, Self, Structure, Scores]]:
+        if has_rows(self):
+            lost = has_all_of_a_label(self, corpus)
+            yield from scores_by_rows(self, X, corpus, chosen[~lost[chosen]])
+            chosen = chosen[lost[chosen]]
+        yield from super()._scores_without(X, corpus, chosen)
 
     def _fit_exponents(self, parts: list[HeldOut]) -> None:
         """Move the exponents towards the greatest likelihood of the labels."""

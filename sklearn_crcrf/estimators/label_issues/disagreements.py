@@ -9,6 +9,9 @@ from ...labels.partial import completed, encode_partial_labels
 from ...labels.segments.schemes import read_labels
 from .issues import LabelIssues
 
+# Stands for the probability of labels that would not change.
+NO_CHANGE = -1.0
+
 
 class Meaning(NamedTuple):
     """The segments that labels spell, or single tokens, of which each label is a kind.
@@ -79,10 +82,11 @@ def disagreements(
     """Find the labels, or segments, of y that are not the likeliest ones.
 
     An issue is a segment of y that the likeliest labels do not spell, beside the one of theirs that
-    shares most tokens with it; or a segment of theirs that shares no token with one of y. It is as
-    probable as its least probable token: as all labels of the type that y gives to the token
-    together. To continue a segment or to begin another one of its type only counts where y has
-    two segments of a type side by side.
+    shares most tokens with it; or a segment of theirs that shares no token with one of y. A token
+    is as probable as all labels of its type in y together; to continue a segment or to begin
+    another one of its type only counts where y has two segments of a type side by side. The tokens
+    of a segment are right or wrong together, so an issue is as probable as the most probable one of
+    its tokens that would change, or, if none would, of those that it would gain.
 
     Parameters
     ----------
@@ -125,7 +129,9 @@ def disagreements(
     _, ids, allowed = encode_partial_labels(y, classes)
     if allowed is not None:
         probability[ids < 0] = (proba * allowed)[ids < 0].sum(axis=1)
-    return _issues(own, other, np.minimum(probability, 1.0), y.offsets, names)
+    changes = ~agrees | (touches & joins_best)
+    probability = np.where(changes, np.clip(probability, 0.0, 1.0), NO_CHANGE)
+    return _issues(own, other, probability, y.offsets, names)
 
 
 def _issues(
@@ -143,11 +149,18 @@ def _issues(
     start, end, kind = np.append(given[:, differs], nothing, axis=1)
     other_start, other_end, other_kind = np.append(suggested[:, differs], missing, axis=1)
 
-    covered = np.column_stack([np.minimum(start, other_start), np.maximum(end, other_end)])
-    least = np.minimum.reduceat(np.append(probability, 1.0), covered.ravel())[::2]
-    order = np.lexsort((start, least))
+    own_greatest = _greatest(probability, start, end)
+    greatest = _greatest(probability, np.minimum(start, other_start), np.maximum(end, other_end))
+    greatest = np.where(own_greatest == NO_CHANGE, greatest, own_greatest)
+    order = np.lexsort((start, greatest))
     sequence = np.searchsorted(offsets, start, side="right") - 1
     first = offsets[sequence]
     places, other_places = (start - first, end - first), (other_start - first, other_end - first)
-    columns = (sequence, *places, names[kind], names[other_kind], least, *other_places)
+    columns = (sequence, *places, names[kind], names[other_kind], greatest, *other_places)
     return LabelIssues(*(column[order] for column in columns))
+
+
+def _greatest(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return the greatest value from each start to each end."""
+    bounds = np.column_stack([start, end]).ravel()
+    return np.maximum.reduceat(np.append(values, NO_CHANGE), bounds)[::2]

@@ -101,8 +101,8 @@ def find_label_issues(
     >>> find_label_issues(EmpiricalCRF(), X, y)[:2]
     2 issues
     sequence  tokens  given   suggested  tokens  probability
-    3         3:5     O       STREET     3:5     1.3e-06
-    34        6:8     STREET  CITY       6:8     2.8e-05
+    3         3:5     O       STREET     3:5     8e-06
+    34        6:8     STREET  CITY       6:8     0.00043
     """
     check_option("method", method, METHODS)
     if scheme is not None:

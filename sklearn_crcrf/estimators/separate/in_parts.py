@@ -24,7 +24,7 @@ from .nodes import Nodes, log_probabilities
 from .pairs import PairAttributes, PairClassifier, share_of_counts, start_of_pairs
 from .parts import Parts, TrainingData, at_once, promised
 from .rates import LinkEvidence, LinkRates, TypedLinks
-from .row_crf import RowCRF, distinct_corpus, roughly, row_dtype, row_problem, with_ones
+from .row_crf import RowCRF, Start, distinct_corpus, roughly, row_dtype, row_problem, with_ones
 
 # A pair of column and label is one number: the column times this, plus the label.
 LABELS = 2**32
@@ -259,12 +259,14 @@ class RowShape(NamedTuple):
             place, own = OwnColumns(weights, 1, pairs.nnz, nothing), sp.csr_array(pairs[columns])
         return row_problem(self.model.crf, corpus, own, n, 1).shard(place)
 
-    def fitted(self, parts: Any, start: RowCRF | None, n_threads: int) -> RowCRF:
+    def fitted(
+        self, parts: Any, classes: np.ndarray, start: Start | None, n_threads: int
+    ) -> RowCRF:
         """Return a model, trained on shards."""
         X = sp.csr_array((0, self.n_columns), dtype=self.dtype)
         corpus = Corpus(X, np.empty(0, dtype=np.int32), Rows(0), np.empty(0))
         model = clone(self.model)
-        model.classes_ = self.labels
+        model.classes_ = classes
         sizes = len(self.labels), n_threads
         model._train(row_problem(model.crf, corpus, self.pairs, *sizes, parts), start)
         return model
@@ -360,7 +362,7 @@ class SeparateTraining:
             raise ValueError("sample_weight is zero for all tokens to train on")
         is_equal = survey.least == survey.most
         shape = RowShape.of(survey, crf, n_columns, self._data.shape.dtype, is_equal)
-        return self._fit_rows(node_rows, fold, shape, lambda: start)
+        return self._fit_rows(node_rows, fold, shape, shape.labels, lambda: start and start.weights)
 
     def _fit_pairs(
         self, crf: RowCRF, fold: int, before: PairClassifier | None, nodes: Future
@@ -372,24 +374,27 @@ class SeparateTraining:
         labels = np.stack(np.divmod(survey.labels, n), axis=1)
         shape = RowShape.of(survey, crf, 2 * view.n_seen + 1, self._data.shape.dtype, False)
 
-        def start() -> RowCRF | None:
-            found = start_of_pairs(labels, before, nodes.result, view.seen, 2 * view.n_seen)
-            if found is not None:
-                found.classes_ = survey.labels[found.classes_]
-            return found
+        def start() -> Start | None:
+            return start_of_pairs(labels, before, nodes.result, view.seen, 2 * view.n_seen)
 
-        model = self._fit_rows(pair_rows, fold, shape, start)
-        model.classes_ = np.arange(len(labels))
+        model = self._fit_rows(pair_rows, fold, shape, np.arange(len(labels)), start)
         return PairClassifier(model, labels, False, share_of_counts(survey.n_rows, len(labels)))
 
     def _survey(self, make: Callable, fold: int, crf: RowCRF) -> RowSurvey:
         common = self._view, fold, make, crf.crf.features == "observed"
         return self._collect(_survey, RowSurvey.unite, common)
 
-    def _fit_rows(self, make: Callable, fold: int, shape: RowShape, start: Callable) -> RowCRF:
+    def _fit_rows(
+        self,
+        make: Callable,
+        fold: int,
+        shape: RowShape,
+        classes: np.ndarray,
+        start: Callable[[], Start | None],
+    ) -> RowCRF:
         common = self._view, fold, make, shape
         with self._data.shards(_shard, self._folds, common, shape.dtype) as parts:
-            return shape.fitted(parts, start(), self._threads[make])
+            return shape.fitted(parts, classes, start(), self._threads[make])
 
     def _rates(self, fold: int, nodes: RowCRF, exponents: Sequence[float]) -> list[LinkRates]:
         """Return the counted rates for each exponent."""

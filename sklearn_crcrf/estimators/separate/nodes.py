@@ -36,7 +36,7 @@ class Nodes(NamedTuple):
         weights = self.weights[chosen]
         equal = None if np.ptp(weights) == 0 else weights
         X, y = self.attributes[chosen], self.ids[chosen]
-        return fit_classifier(estimator, X, y, equal, lambda: before)
+        return fit_classifier(estimator, X, y, equal, lambda: before and before.weights)
 
 
 def fit_classifier(

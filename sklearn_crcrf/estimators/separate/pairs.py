@@ -1,7 +1,6 @@
 """Labels of two linked tokens, by the attributes of both, and their co-occurrence rates."""
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from ...counts.prepared import PreparedLinks
 from ...structures import Scores, Structure, TokenTransitions
 from .nodes import fit_classifier, log_probabilities
 from .rates import LinkRates, TypedLinks
-from .row_crf import RowCRF
+from .row_crf import RowCRF, Start
 
 # The least share of the counted rate in the rate of a pair; accuracy is flat between 0.1 and 0.3.
 # The counted rates are worth this number of links for each pair of labels.
@@ -213,7 +212,7 @@ def fit_pairs(
     ids: np.ndarray,
     weights: np.ndarray,
     is_symmetric: bool,
-    start: Callable[[np.ndarray], RowCRF | None],
+    start: Callable[[np.ndarray], Start | None],
     n_threads: int | None = None,
 ) -> PairClassifier | None:
     """Train a classifier of pairs on the links whose two labels are known.
@@ -262,15 +261,15 @@ def start_of_pairs(
     nodes: Callable[[], Any],
     seen: np.ndarray | None,
     n_columns: int,
-) -> RowCRF | None:
-    """Return a classifier from whose weights the training of a classifier of pairs starts.
+) -> Start | None:
+    """Return the weights from which the training of a classifier of pairs starts.
 
     Without an earlier one it is u(i | x) u(j | x'), by which two linked labels are independent.
 
     Parameters
     ----------
     labels : ndarray of shape (n_pairs, 2)
-        The pairs of label ids that occur, in order.
+        The pairs of label ids that occur; pair k is label k of the weights.
     before : PairClassifier or None
         Fitted to some of the links.
     nodes : callable
@@ -282,25 +281,32 @@ def start_of_pairs(
 
     Returns
     -------
-    RowCRF or None
-        Its class k stands for the labels in row k of ``labels``; None if nodes have no weights.
+    callable or None
+        None if nodes have no weights.
     """
     if before is not None:
         n = 1 + max(labels.max(), before.labels.max())
-        start, codes = copy(before.estimator), labels @ [n, 1]
-        start.classes_ = np.searchsorted(codes, (before.labels @ [n, 1])[start.classes_])
-        return start
+        codes, old = labels @ [n, 1], before.labels @ [n, 1]
+        place = np.minimum(np.searchsorted(old, codes), len(old) - 1)
+        number = np.where(old[place] == codes, place, -1)
+        return lambda column, k: before.estimator.weights(column, number[k])
     u = nodes()
     if not isinstance(u, RowCRF):
         return None
-    start = RowCRF(u.crf)
-    i, j = (np.searchsorted(u.classes_, ids) for ids in labels.T)
-    coef = sp.csc_array(u.coef_ if seen is None else u.coef_[seen])
-    of_edges = sp.csc_array((n_columns - 2 * coef.shape[0], len(labels)), dtype=coef.dtype)
-    start.classes_ = np.arange(len(labels))
-    start.coef_ = sp.csr_array(sp.vstack([coef[:, i], coef[:, j], of_edges], format="csr"))
-    start.intercept_ = u.intercept_[i] + u.intercept_[j]
-    return start
+    n_nodes = u.coef_.shape[0]
+    of_end = np.arange(n_nodes) if seen is None else seen
+
+    def independent(column: np.ndarray, k: np.ndarray) -> np.ndarray:
+        end, attribute = np.divmod(column, max(len(of_end), 1))
+        weights, is_last = np.zeros(len(column)), column == n_columns
+        for number in (0, 1):
+            here = np.flatnonzero((end == number) & ~is_last)
+            weights[here] = u.weights(of_end[attribute[here]], labels[k[here], number])
+            last = k[is_last]
+            weights[is_last] += u.weights(np.full(len(last), n_nodes), labels[last, number])
+        return weights
+
+    return independent
 
 
 def share_of_counts(n_rows: int, n_pairs: int) -> float:

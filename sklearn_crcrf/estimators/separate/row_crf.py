@@ -24,6 +24,8 @@ from ...utils.soundness import Array, Requirement, Sound, labels, matrix
 from ..crf import CRF
 from ..crf.solving import check_supported, choose_solver, solve
 
+# Returns weights of columns for labels; the column after the last attribute is the intercept.
+Start = Callable[[np.ndarray, np.ndarray], np.ndarray]
 # The parameters of a CRF that mean something without neighbours.
 USED = {"sigma", "c1", "features", "solver", "max_iter", "tol", "dtype", "n_jobs", "random_state"}
 USED |= {"verbose"}
@@ -82,7 +84,7 @@ class RowCRF(FittedState, Sound, ClassifierMixin, BaseEstimator):
         X: Any,
         y: Any,
         sample_weight: Any = None,
-        start: "Callable[[], RowCRF | None]" = lambda: None,
+        start: Callable[[], Start | None] = lambda: None,
         n_threads: int = 1,
     ) -> "RowCRF":
         """Train on rows.
@@ -93,8 +95,8 @@ class RowCRF(FittedState, Sound, ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_rows,)
         sample_weight : ndarray of shape (n_rows,), optional
         start : callable, optional
-            Returns a RowCRF for the same attributes from whose weights training starts, or None;
-            called once the rows are ready.
+            Returns a function, such as :meth:`weights` of an earlier model, or None: what training
+            starts from. It is called once the rows are ready.
         n_threads : int, default=1
             The result does not depend on it.
 
@@ -127,12 +129,34 @@ class RowCRF(FittedState, Sound, ClassifierMixin, BaseEstimator):
         softmax(scores, scores)
         return scores
 
+    def weights(self, column: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """Return the weights of attributes for labels, 0 for labels that are not known.
+
+        Parameters
+        ----------
+        column : ndarray of int of shape (n,)
+            Numbers of attributes; that after the last one is the intercept.
+        label : ndarray of shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        place = np.minimum(np.searchsorted(self.classes_, label), len(self.classes_) - 1)
+        is_known, is_last = self.classes_[place] == label, column == self.coef_.shape[0]
+        inner, last = np.flatnonzero(is_known & ~is_last), np.flatnonzero(is_known & is_last)
+        found = np.zeros(len(column))
+        if len(inner):  # else SciPy would return a sparse array
+            found[inner] = self.coef_[column[inner], place[inner]]
+        found[last] = self.intercept_[place[last]]
+        return found
+
     def _fit(
         self,
         X: Any,
         y: Any,
         sample_weight: Any,
-        start: "Callable[[], RowCRF | None]",
+        start: Callable[[], Start | None],
         n_threads: int,
     ) -> None:
         crf = self.crf
@@ -144,7 +168,7 @@ class RowCRF(FittedState, Sound, ClassifierMixin, BaseEstimator):
             pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, len(self.classes_))
         self._train(row_problem(crf, corpus, pairs, len(self.classes_), n_threads), start())
 
-    def _train(self, problem: Problem, start: "RowCRF | None") -> None:
+    def _train(self, problem: Problem, start: Start | None) -> None:
         """Minimise the objective, and set the fitted attributes."""
         crf = self.crf
         solver = choose_solver(crf.solver, crf.c1)
@@ -167,16 +191,20 @@ class RowCRF(FittedState, Sound, ClassifierMixin, BaseEstimator):
 
         train(self, iterate, set_weights)
 
-    def _start(self, problem: Problem, start: "RowCRF | None") -> np.ndarray:
-        """Return the weights of another model for the same attributes, or zeros."""
+    def _start(self, problem: Problem, start: Start | None) -> np.ndarray:
+        """Return the weights from which training starts: zeros, if there are no others."""
         x0 = np.zeros(problem.terms().n_weights, dtype=problem.corpus.X.dtype)
         if start is None:
             return x0
-        known = np.vstack if not sp.issparse(start.coef_) else _stacked
-        weights = known([start.coef_, start.intercept_[None]])
-        column = np.searchsorted(self.classes_, start.classes_)
-        column[self.classes_[np.minimum(column, len(self.classes_) - 1)] != start.classes_] = -1
-        return _placed(sp.coo_array(weights), column, problem, x0)
+        n_columns, pairs = problem.corpus.X.shape[1], problem.pairs
+        if pairs is None:
+            every = np.arange(n_columns)
+            for k, label in enumerate(self.classes_):
+                x0[every * len(self.classes_) + k] = start(every, np.full(n_columns, label))
+        else:
+            column = np.repeat(np.arange(n_columns), np.diff(pairs.indptr))
+            x0[:] = start(column, self.classes_[pairs.indices])
+        return x0
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from labels("classes_", self.classes_)
@@ -331,39 +359,6 @@ def with_ones(X: Any, dtype: Any) -> Any:
     if sp.issparse(X):
         return sp.csr_array(sp.hstack([sp.csr_array(X).astype(dtype), ones], format="csr"))
     return np.hstack([np.asarray(X, dtype=dtype), ones])
-
-
-def _stacked(parts: list) -> sp.csr_array:
-    return sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))
-
-
-def _placed(
-    weights: sp.coo_array, column: np.ndarray, problem: Problem, x0: np.ndarray
-) -> np.ndarray:
-    """Write weights of attributes and labels to their places; those without a place are lost.
-
-    Parameters
-    ----------
-    weights : COO of shape (n_attributes, n_columns)
-    column : ndarray of int of shape (n_columns,)
-        The label of each column, -1 for none.
-    problem : Problem
-    x0 : ndarray of shape (n_weights,)
-    """
-    row, label = weights.row.astype(np.int64), column[weights.col]
-    key, known = row * problem.n_labels + label, label >= 0
-    key, values = key[known], weights.data[known]
-    if problem.pairs is None:
-        x0[key] = values
-        return x0
-    pairs = sp.csr_array(problem.pairs)
-    of_entry = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
-    places = of_entry * problem.n_labels + pairs.indices
-    order = np.argsort(places)
-    at = np.minimum(np.searchsorted(places, key, sorter=order), len(places) - 1)
-    found = places[order[at]] == key
-    x0[order[at[found]]] = values[found]
-    return x0
 
 
 def _is_default(value: Any, default: Any) -> bool:

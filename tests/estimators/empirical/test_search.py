@@ -9,7 +9,7 @@ import pytest
 from cases import for_each
 from sklearn.base import clone
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, KFold, LeaveOneGroupOut
+from sklearn.model_selection import GridSearchCV, KFold, LeaveOneGroupOut, LeaveOneOut
 from toy import make_corpus
 
 from sklearn_crcrf import EmpiricalCRF, EmpiricalCRFCV, SequenceArray, explain
@@ -62,6 +62,26 @@ def test_scores_are_those_of_each_candidate_by_itself(name):
         np.testing.assert_array_equal(p, q)
     assert search.estimator_.counts_ == fitted.counts_
     assert search.estimator_.exponents_ == fitted.exponents_
+
+
+@for_each("name", ["default", "segments"])
+@for_each("orders", [[1], [1, 2]])
+@for_each("method", ["predict", "predict_proba"])
+def test_settings_share_what_they_have_in_common(name, orders, method):
+    crf, _ = LIKE[name]
+    orders = [1] if crf.segments else orders
+    scoring = {"predict": "sequence_accuracy", "predict_proba": "neg_log_loss"}[method]
+    grid = {"sigmas": [0.5, 2.0], "mu_oovs": [0.0, 0.5, 2.0], "orders": orders}
+    search = EmpiricalCRFCV(**grid, scoring=scoring, estimator=crf).fit(X, Y)
+    classes = sorted({y for labels in Y for y in labels})
+    for one, found in zip(
+        candidates(crf, **grid), search.cv_results_["mean_test_score"], strict=True
+    ):
+        left_out = one.predict_out_of_fold(X, Y, LeaveOneOut(), method=method)
+        if method == "predict":
+            assert found == sequence_accuracy(Y, left_out)
+        else:
+            assert found == -token_log_loss(Y, left_out, classes)
 
 
 def test_by_default_each_sequence_is_left_out_by_itself():

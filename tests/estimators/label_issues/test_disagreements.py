@@ -70,6 +70,10 @@ def of_sequence(y, proba, labels, scheme):
                 for q, label in zip(proba[t], labels, strict=True)
                 if kind_of(label, scheme) == given[t] and not joins(y[t - 1], label, scheme)
             )
+    changes = [a != b for a, b in zip(given, likeliest, strict=True)]
+    for t in range(1, len(y)):
+        touches = scheme is not None and given[t] == given[t - 1] != "O" and not y_joins[t]
+        changes[t] |= touches and best_joins[t]
     ours, theirs = segments(given, y_joins), segments(likeliest, best_joins)
     found = []
     for start, end, of in ours:
@@ -82,14 +86,14 @@ def of_sequence(y, proba, labels, scheme):
     for start, end, of in theirs:
         if all(e <= start or end <= s for s, e, _ in ours):
             found.append((start, end, "O", of, start, end))
-    return [
-        (
-            *issue[:4],
-            min(probability[min(issue[0], issue[4]) : max(issue[1], issue[5])]),
-            *issue[4:],
-        )
-        for issue in found
-    ]
+    issues = []
+    for issue in found:
+        start, end, _, _, other_start, other_end = issue
+        changed = [t for t in range(start, end) if changes[t]]
+        covered = range(min(start, other_start), max(end, other_end))
+        changed = changed or [t for t in covered if changes[t]]
+        issues.append((*issue[:4], max(probability[t] for t in changed), *issue[4:]))
+    return issues
 
 
 @for_each("seed", range(60))

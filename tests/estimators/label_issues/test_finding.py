@@ -81,7 +81,7 @@ def test_planted_errors_come_first():
     y, where = spoiled(4)
     issues = find_label_issues(EmpiricalCRF(), X, y)
     first = [*dict.fromkeys(issues.sequence.tolist())][: len(where)]
-    assert len(set(first) & set(where)) >= 14
+    assert len(set(first) & set(where)) >= 13
     kinds = {where[it.sequence]: it for it in reversed([*issues]) if it.sequence in where}
     assert kinds["missing"].given == "O" != kinds["missing"].suggested
     assert kinds["invented"].given == "COUNTRY" and kinds["invented"].suggested == "O"
@@ -273,7 +273,7 @@ def test_expected_errors_follow_from_the_rule_of_bayes():
     issues = find_label_issues(EmpiricalCRF(), X, Y)
     found = issues.expected_errors(130)
     assert found.shape == (130,) and not found[120:].any()
-    e = 0.0005
+    e = 0.001
     for i in (issues[0].sequence, issues[-1].sequence):
         p = issues.probability[issues.sequence == i]
         assert found[i] == pytest.approx((e * (1 - p) / (e * (1 - p) + (1 - e) * p)).sum())

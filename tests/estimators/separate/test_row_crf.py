@@ -74,8 +74,8 @@ def test_training_goes_on_from_other_weights(features):
     X, y, _ = rows()
     crf = CRF(features=features, tol=1e-10)
     some = RowCRF(crf).fit(X[y != 2], y[y != 2])
-    plain, warm = RowCRF(crf).fit(X, y), RowCRF(crf).fit(X, y, start=lambda: some)
-    again = RowCRF(crf).fit(X, y, start=lambda: plain)
+    plain, warm = RowCRF(crf).fit(X, y), RowCRF(crf).fit(X, y, start=lambda: some.weights)
+    again = RowCRF(crf).fit(X, y, start=lambda: plain.weights)
     assert again.loss_curve_[0] < plain.loss_curve_[0] and again.n_iter_ < plain.n_iter_ / 2
     for other in (warm, again):
         assert_allclose(*(sp.csr_array(it.coef_).toarray() for it in (plain, other)), atol=1e-4)
