@@ -139,6 +139,7 @@ def with_tables(scores: Scores, row: np.ndarray, tables: np.ndarray) -> Scores:
     Parameters
     ----------
     scores : Scores
+        If there are no tables, these are all.
     row : ndarray of shape (n_rows,)
         The table of each row of transition scores, -1 where it is of no link.
     tables : ndarray of shape (n_tables, n_labels, n_labels), row = previous label
@@ -148,6 +149,8 @@ def with_tables(scores: Scores, row: np.ndarray, tables: np.ndarray) -> Scores:
     Scores
     """
     n_tables, n, _ = tables.shape
+    if n_tables == 0:
+        return scores
     labels = np.arange(n, dtype=np.int32)
     transitions = TokenTransitions(
         np.asarray(row, dtype=np.int64),

@@ -223,7 +223,7 @@ class RowModel(SmoothedModel):
         current, previous = np.divmod(of_links.indices, n)
         tables[link, previous, current] += of_links.data
         state, none = self.state.scores(prepared.rows, prepared.kind), TokenTransitions.none(0)
-        scores = Scores(state, np.empty((n, n)), np.zeros(n), np.zeros(n), none)
+        scores = Scores(state, np.zeros((n, n)), np.zeros(n), np.zeros(n), none)
         return with_tables(scores, np.where(is_link, np.cumsum(is_link) - 1, -1), tables)
 
     def _state_like(self, scored: "ScoredRows") -> np.ndarray:

@@ -124,6 +124,12 @@ def test_effects_of_trees_and_of_a_sparse_matrix():
     check(EmpiricalCRF(), rows, Y, rows[7], [(Y[7], None)])
 
 
+def test_effects_on_single_tokens():
+    words = [[word] for s in X[:6] for word in s]
+    labels = [["B" if label == "O" else "A"] for s in Y[:6] for label in s]
+    check(EmpiricalCRF(), words, labels, ["Main"], [(["A"], ["B"]), (["A"], None)])
+
+
 def test_a_label_that_only_one_sequence_has():
     y = [["B-CITY" if label == "B-POSTCODE" else label for label in labels] for labels in Y]
     y = [["I-CITY" if label == "I-POSTCODE" else label for label in labels] for labels in y]
