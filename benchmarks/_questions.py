@@ -18,6 +18,7 @@ QUESTIONS = {
     "lattice": "How good are CRFs over likely labels only?",
     "learning_curves": "From how many sentences on is iteration better than counting?",
     "left_out": "What is it good for that counts can be subtracted?",
+    "left_out_one_by_one": "What does it cost to learn, and to forget, one sentence?",
     "letters": "Which models read words letter by letter?",
     "max_margin": "Which solver finds the widest margin?",
     "memory": "How much memory does training take?",
