@@ -45,11 +45,9 @@ class Mistakes(NamedTuple):
 
 
 CAMPAIGNS = {
-    "all five label all, mistakes are independent": Mistakes(0.0, 0.0, 5),
-    "all five label all, hard names and types": Mistakes(1.5, 1.0, 5),
-    "three of five label each, independent": Mistakes(0.0, 0.0, 3),
+    "all five label each, mistakes are independent": Mistakes(0.0, 0.0, 5),
+    "all five label each, hard names and types": Mistakes(1.5, 1.0, 5),
     "three of five label each, hard names and types": Mistakes(1.5, 1.0, 3),
-    "two of five label each, independent": Mistakes(0.0, 0.0, 2),
     "two of five label each, hard names and types": Mistakes(1.5, 1.0, 2),
 }
 

@@ -4,6 +4,7 @@ QUESTIONS = {
     "accuracy": "How accurate is training by counting?",
     "annotation": "How many sentences have to be annotated?",
     "annotation_service": "Does annotation survive kills and load?",
+    "annotators": "What are the labels of several annotators worth?",
     "boosting": "Do boosted trees of pairs of labels pay off?",
     "calibration": "Are probabilities right, and can they be mended?",
     "corpora": "Which model is best on which corpus?",
@@ -34,4 +35,5 @@ QUESTIONS = {
     "starts": "Does training start better from counts?",
     "trees": "What do trees gain over chains?",
     "two_stages": "What do a second stage and a pool gain?",
+    "unlabelled": "What do sentences without labels add?",
 }

@@ -6,10 +6,11 @@ from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
-from _common import begin, corpus_file, cpu_seconds, yes_or_no  # before numpy
+from _common import begin, corpus_file, cpu_seconds, load_splits, yes_or_no  # before numpy
 
 # isort: split
 import _annotators
+import _unlabelled
 import numpy as np
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import GridSearchCV, LeaveOneOut
@@ -17,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut
 from sklearn_crcrf import EmpiricalCRF, EmpiricalCRFCV, find_label_issues
 from sklearn_crcrf.datasets import fetch_conll2002, read_conll
 from sklearn_crcrf.labels import Segments, segments_to_labels, to_segments
-from sklearn_crcrf.metrics import get_sequence_scorer, segment_f1
+from sklearn_crcrf.metrics import get_sequence_scorer, segment_f1, token_accuracy
 
 Sentences = tuple[list, list]
 
@@ -271,12 +272,32 @@ def annotators(args: argparse.Namespace) -> None:
     _annotators.compare(args.report, corpora)
 
 
+def unlabelled(args: argparse.Namespace) -> None:
+    """A few labelled sentences, and many without labels."""
+    brown = load_splits("17311-16312", args)
+    corpora: dict[str, tuple[Sentences, Sentences, Callable]] = {
+        "Dutch names": (dutch("train", args), dutch("testb", args), segment_f1),
+        "English tags": (english("train", args), english("test", args), token_accuracy),
+        "Brown tags": (brown.train, brown.test, token_accuracy),
+    }
+    _unlabelled.compare(args.report, corpora)
+
+
+def english(part: str, args: argparse.Namespace) -> Sentences:
+    """Words and parts of speech."""
+    columns = ["word", "label", None, None]
+    X, y = read_conll(corpus_file(f"ud-en_ewt-{part}.tsv.gz"), columns)
+    assert y is not None
+    return X[: args.sentences], y[: args.sentences]
+
+
 TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
     "one_by_one": one_by_one,
     "left_out": all_left_out,
     "grid": grid,
     "wrong_labels": wrong_labels,
     "annotators": annotators,
+    "unlabelled": unlabelled,
 }
 
 

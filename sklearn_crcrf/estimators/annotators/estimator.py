@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from ...base.docstrings import documented
+from ...data.layout import Lists
 from ...data.ragged import token_name
 from ...labels.segments.roles import Roles, roles_of
 from ...labels.segments.schemes import ONE_TO_ONE, are_segments, check_option, detect_scheme
@@ -216,7 +217,8 @@ class SequenceLabelModel(FittedState, Sound, BaseEstimator):
             As of :meth:`predict`.
         """
         votes, tokens, rates = self._tokens(votes)
-        return votes.mirror(tokens.marginals(rates))
+        proba = votes.mirror(tokens.marginals(rates))
+        return list(proba) if isinstance(votes.mirror, Lists) else proba
 
     def _tokens(self, votes: Any) -> tuple[Votes, VotedTokens, Rates]:
         """Read votes by the annotators and labels that were learned."""

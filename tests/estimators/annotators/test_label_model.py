@@ -406,6 +406,7 @@ def test_all_layouts_are_alike():
     votes = dict(zip("ab", random_votes(4, n_annotators=2), strict=True))
     expected = fitted(votes)
     proba = expected.predict_proba(votes)
+    assert isinstance(proba, list)
     arrays = {name: SequenceArray.from_sequences(v) for name, v in votes.items()}
     model = fitted(arrays)
     found = model.predict_proba(arrays)
