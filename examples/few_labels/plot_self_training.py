@@ -49,7 +49,7 @@ plt.show()
 # %%
 # With ten labelled addresses the model gains, with more it loses a little.
 # :class:`~sklearn_crcrf.SemiSupervisedClassifier` learns all addresses at once, also those of which
-# the model is not sure, and gives predicted labels a tenth of the weight. That helps with all three:
+# the model is not sure, and gives predicted labels a tenth of the weight. That helps all three:
 for n_labelled in (10, 30, 200):
     known = y[:n_labelled] + [[None] * len(words) for words in unlabelled]
     model = SemiSupervisedClassifier(EmpiricalCRF()).fit(X[:n_labelled] + unlabelled, known)
