@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import has_fit_parameter
 
 from ..base.batch_values import token_marginals
 from ..base.docstrings import documented
+from ..base.unwrap import steps_of
 from ..data.missing import are_missing
 from ..structures import structure_of
 from ..training import nested_fits
@@ -119,7 +121,8 @@ class SemiSupervisedClassifier(WrappingClassifier):
         Raises
         ------
         ValueError
-            If no label is known, the estimator is not a first-order chain, or input is not valid.
+            If no label is known, the estimator is not a first-order chain or cannot take what is
+            filled in, or input is not valid.
 
         Warns
         -----
@@ -133,6 +136,12 @@ class SemiSupervisedClassifier(WrappingClassifier):
 
     def _fit(self, samples: Samples) -> None:
         require_chain("estimator", self.estimator)
+        _, last = steps_of(self.estimator)
+        if self.fill == "expected" and not has_fit_parameter(last, "labels"):
+            raise ValueError(
+                f'fill="expected" needs an estimator that takes probabilities as y, but {last!r} '
+                "does not"
+            )
         sequences, weights = self._check_training(*samples, reset=True)
         self._check_structure(structure_of(sequences.X), sequences.X)
         is_known = ~are_missing(sequences.y.data)

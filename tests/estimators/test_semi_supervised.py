@@ -13,6 +13,7 @@ from sklearn_crcrf import (
     EmpiricalCRF,
     SemiSupervisedClassifier,
     SequenceArray,
+    StructuredPerceptron,
     TokenFeatures,
     make_sequence_pipeline,
 )
@@ -137,6 +138,8 @@ def test_bad_input():
         SemiSupervisedClassifier(HMM()).fit(X[:2], [[None] * len(x) for x in X[:2]])
     with pytest.raises(ValueError, match="must be a sequence classifier"):
         SemiSupervisedClassifier(TokenFeatures([])).fit(X_TRAIN, KNOWN)
+    with pytest.raises(ValueError, match="needs an estimator that takes probabilities as y, but S"):
+        SemiSupervisedClassifier(StructuredPerceptron(), fill="expected").fit(X_TRAIN, KNOWN)
     for bad in ({"n_iter": 0}, {"fill": "worst"}, {"unlabelled_weight": 0.0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             SemiSupervisedClassifier(HMM(), **bad).fit(X_TRAIN, KNOWN)
