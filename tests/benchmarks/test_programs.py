@@ -85,7 +85,10 @@ PROGRAMS = {
         ["--rows", "ner", "baseline", "memory", "--runs", "1"],
     ),
     "papers": (23, ["--tables", "brown", "label_bias", "survey", "--splits", "1000-4000"]),
-    "left_out": (11, ["--sizes", "20", "40", "--fits", "3"]),
+    "left_out": (
+        11,
+        ["--tables", "one_by_one", "left_out", "grid", "wrong_labels", "--sizes", "20", "40"],
+    ),
     "induction": (5, ["--tables", "chunking"]),
     "criteria": (4, ["--tasks", "chunking", "--criteria", "log_loss", "mce_f1", "--costs"]),
     "trees": (14, ["--tables", "constraint", "kernels", "--runs", "1"]),
