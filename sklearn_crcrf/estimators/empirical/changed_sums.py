@@ -102,21 +102,24 @@ class ChangedSums:
         ValueError
             If a count falls below zero: the tokens were never counted. Then all of this is void.
         """
-        weights, templates = sign * corpus.weights, [*self.tables.counts]
+        weights, templates = corpus.weights, [*self.tables.counts]
         if (weights == weights[0]).all():
             weights = weights[:1]
+        signed = sign * weights
         window, codes, are_there = window_of(corpus, templates), dict[tuple, np.ndarray](), True
         words, spelling = self._words(corpus, folds)
         before = self.counts.rows([words])
         for template in templates:
             if template in self._of_labels:
-                self._change_table(template, window, np.abs(weights), folds, sign)
+                self._change_table(template, window, weights, folds, sign)
                 continue
             events = Events.of_window(window, template, folds)
             key = template.labels, template.reach
             if key not in codes:
                 codes[key] = self.tables.code(template, window.labels_of(template))
-            of_events = sign * window.weights_of(template, np.abs(weights))
+            of_events = signed
+            if len(weights) > 1:
+                of_events = sign * window.weights_of(template, weights)
             are_there &= self.counts.add(events, codes[key], of_events)
             if template in self._summed:
                 self._change_sums(template, window, events.folds, codes[key], of_events)

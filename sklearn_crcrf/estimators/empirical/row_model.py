@@ -15,6 +15,7 @@ from ...counts.links import TYPED_PAIRS
 from ...counts.observations import Observations
 from ...counts.prepared import Prepared, PreparedLinks, with_tables
 from ...counts.rows import UNSEEN, Rows, StateWeights, association
+from ...data.ragged import joined_ranges
 from ...structures import Scores, TokenTransitions
 from .changed_sums import SPELLING, ChangedSums
 from .experts import ContextExpert, EdgeExpert, given_templates
@@ -176,10 +177,9 @@ class RowModel(SmoothedModel):
             self._edge_weights_of(expert, counts, links, folds[links[1]], estimates)
             for expert, counts in zip(edges, read.edges, strict=True)
         ]
-        self.edge_coef = _stacked([*of_edges, Rows.empty(self._sums.n_labels**2)]).csr()
-        self._edges = [(expert.template, range(n_links)) for expert in edges]
-        of_slots, observations = [np.arange(n_links)] * len(edges), read.observations
-        prepared = PreparedLinks.of(observations.structure, of_slots, observations.edge_types)
+        self._of_links = _summed(of_edges, n_links, self._sums.n_labels**2)
+        observations, numbers = read.observations, [np.arange(n_links)]
+        prepared = PreparedLinks.of(observations.structure, numbers, observations.edge_types)
         runs = self._prepare_runs(read.runs, read.window) if self._runs else None
         token_rows = np.concatenate(rows, axis=1, dtype=np.int32)
         return Prepared(token_rows, word_kinds_of(n_seen), prepared, None, runs)
@@ -232,6 +232,17 @@ class RowModel(SmoothedModel):
         unseen = np.flatnonzero(kind == UNSEEN)
         state[unseen] = self.state.scores(rows[unseen], kind[unseen])
         return state
+
+    def _distinct(self, links: PreparedLinks) -> tuple[np.ndarray, PreparedLinks]:
+        return links.row(), links  # each link has a row of its own
+
+    def _edge_gains(self, edges: np.ndarray) -> sp.csr_array:
+        gains, links = self._of_links, edges[:, 0]
+        lengths = np.append(gains.lengths, 0)[links]  # no entries of no link
+        entries = joined_ranges(gains.indptr[links], lengths)
+        indptr = np.append(0, np.cumsum(lengths))
+        shape = len(links), gains.shape[1]
+        return sp.csr_array((gains.data[entries], gains.indices[entries], indptr), shape=shape)
 
     def _of_fold(self, fold: int) -> "RowModel":
         """Return the model of the tokens of one fold."""
@@ -399,6 +410,17 @@ def _part(rows: Rows, begin: int, end: int) -> Rows:
 def _cut(rows: Rows, sizes: Sequence[int]) -> Iterator[Rows]:
     """Cut rows into neighbouring parts."""
     return (_part(rows, begin, end) for begin, end in pairwise([0, *accumulate(sizes)]))
+
+
+def _summed(parts: Sequence[Rows], n_rows: int, n_columns: int) -> Rows:
+    """Add rows; their entries are in the order of columns."""
+    number = np.arange(n_rows, dtype=np.int64) * n_columns
+    places = [part.repeat(number) + part.indices for part in parts]
+    found, which = np.unique(np.concatenate(places), return_inverse=True)
+    values = np.bincount(which, np.concatenate([part.data for part in parts]), len(found))
+    indptr = np.searchsorted(found, np.append(number, n_rows * n_columns))
+    columns = (found % n_columns).astype(np.int32)
+    return Rows(values, columns, indptr, (n_rows, n_columns))
 
 
 def _stacked(blocks: Sequence[Rows]) -> Rows:
