@@ -424,9 +424,9 @@ class EmpiricalCRF(CountingClassifier):
         Fitted exponents depend on data that were forgotten, or learned, since. Each fold of the
         given data is held out by subtracting its counts, so after ``refit_exponents`` of all data
         that are left, in their order, the model is the one of a new fit to them: counts alone do
-        not tell which attributes a token had together. A part of the data is enough for exponents
-        that fit; the counts of all others stay. Experts that :meth:`fit` did not count take no
-        part.
+        not tell which attributes a token had together. A part of the data may be given, for
+        exponents that fit this part; the counts of all others stay. Experts that :meth:`fit` did
+        not count take no part.
 
         Parameters
         ----------
