@@ -132,39 +132,36 @@ class Pending:
         ValueError
             If what is forgotten was never counted.
         """
-        before = self._log
+        with self._lock:
+            fitted, before, rows = self._fitted, self._log, self._rows
+            if self._counts:
+                return None
         n_tokens = len(change.weights) + (0 if before is None else before.n_tokens)
-        log, rows = Log(before, change, n_tokens), self._rows
         if n_tokens > self._room:
             return None
+        log = Log(before, change, n_tokens)
         try:
             if rows is None or not rows.follow(log):
-                rows = self._replayed()
+                rows = _replayed(fitted, before)
                 rows.follow(log)
         except NotByRowsError:
             return None
-        return Pending(self._fitted, [], log, rows, self._room)
+        return Pending(fitted, [], log, rows, self._room)
 
     def by_rows(self, n_tokens: int) -> Any:
         """Return an estimator that predicts some tokens by rows; None if they are too many.
 
         Tokens are added up: once they cost as much as to estimate everything, that is done.
         """
-        self._n_asked += n_tokens
-        if self._log is None or self._rows is None or self._n_asked > self._room:
-            return None
-        found = self._rows.estimator(self._log)
-        if found is None:  # they follow a copy of this model
-            self._rows = self._replayed()
+        with self._lock:
+            self._n_asked += n_tokens
+            if self._log is None or self._rows is None or self._n_asked > self._room:
+                return None
             found = self._rows.estimator(self._log)
-        return found
-
-    def _replayed(self) -> LiveRows:
-        """Return other rows, which have followed all changes."""
-        rows = self._fitted._live_rows()
-        for log in [] if self._log is None else self._log.since_estimate():
-            rows.follow(log)
-        return rows
+            if found is None:  # they follow a copy of this model
+                self._rows = _replayed(self._fitted, self._log)
+                found = self._rows.estimator(self._log)
+            return found
 
     def _count(self) -> None:
         """Count what was learned and forgotten, in bulk."""
@@ -177,6 +174,14 @@ class Pending:
                 more = fitted._more(X, y, SequenceArray(weights, X.offsets))
                 counts = merge(counts, more) if sign > 0 else counts.without(more)
         self._counts, self._log, self._rows = [counts], None, None
+
+
+def _replayed(fitted: Any, log: Log | None) -> LiveRows:
+    """Return rows of a fitted estimator, which have followed a log."""
+    rows = fitted._live_rows()
+    for each in [] if log is None else log.since_estimate():
+        rows.follow(each)
+    return rows
 
 
 def _joined(changes: list[Change]) -> list[tuple[SequenceArray, SequenceArray, np.ndarray]]:
