@@ -167,6 +167,14 @@ def _check_samples(estimator: Any, X: Any, answer: Any, what: str) -> None:
         _check_labels(estimator, X, labels, "sample")
 
 
+def _check_pairs(estimator: Any, X: Any, answer: Any, what: str) -> None:
+    found, expected = [len(tables) for tables in answer], [max(n - 1, 0) for n in _lengths(X)]
+    if found != expected:
+        raise Wrong(f"{what} has other lengths than X", f"{expected} and {found}")
+    for tables in answer:
+        check_probabilities(tables.reshape(len(tables), -1), what)
+
+
 def _check_nothing(estimator: Any, X: Any, answer: Any, what: str) -> None:
     """Accept any answer."""
 
@@ -179,6 +187,7 @@ METHODS: dict[str, Callable[[Any, Any, Any, str], None]] = {
     "entropy": _check_entropy,
     "predict_spans": _check_spans,
     "sample": _check_samples,
+    "predict_pair_proba": _check_pairs,
     "predict_marginals": _check_nothing,
 }
 OPTIONS: dict[str, dict[str, Callable[[Random], Any]]] = {
