@@ -14,7 +14,7 @@ from ..base.weights import NamedWeights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray, n_tokens
 from ..labels.encoding import LabelIds
-from ..labels.soft import declared_labels, soft_labels
+from ..labels.soft import GivenProbabilities, declared_labels, soft_labels
 from ..out_of_core import CorpusFolder
 from ..out_of_core.corpus_folder import refuse_what_needs_all
 from ..structures import Scores, Structure, structure_of
@@ -204,12 +204,14 @@ class CountingClassifier(BaseSequenceClassifier):
         """
         since, y = self.__dict__, soft_labels(y, labels, pair_marginals)
         is_first = {"counts_", PENDING}.isdisjoint(vars(self))
-        if classes is None and not is_first:
+        if PENDING not in vars(self):
+            self._validate_params()  # which scikit-learn leaves out after the first call
+        if classes is None and not is_first and not isinstance(y, GivenProbabilities):
             X, y, sample_weight, pending = self._changed(X, y, sample_weight, 1.0)
             if pending is not None:
                 self._postpone(pending, since)
                 return self
-        self._validate_params()  # which scikit-learn leaves out after the first call
+        self._validate_params()
         self._check_can_change()
         if is_first:
             with self._replaced_by(self._unfitted(), since) as twin:
@@ -265,7 +267,7 @@ class CountingClassifier(BaseSequenceClassifier):
         if PENDING not in vars(self):
             check_fitted(self)
         since, y = self.__dict__, soft_labels(y, labels, pair_marginals)
-        if not purge:
+        if not purge and not isinstance(y, GivenProbabilities):
             X, y, sample_weight, pending = self._changed(X, y, sample_weight, -1.0)
             if pending is not None:
                 self._postpone(pending, since)

@@ -925,7 +925,8 @@ class EmpiricalCRF(CountingClassifier):
         return super()._ready(X) if self._rows is None else copy(self)
 
     def _room(self) -> int:
-        if self.min_count > 1 or not has_rows(self):
+        counted = {*self.counts_} - {ATTRIBUTES}
+        if self.min_count > 1 or not has_rows(self) or counted != {*self._templates()}:
             return 0
         n_tokens = float(self.model_.statistics.n_seen.sum())
         return max(live_rows.LEAST_ROOM, int(n_tokens / live_rows.SHARE))

@@ -43,7 +43,8 @@ def has_rows(estimator: Any) -> bool:
     """
     model = estimator.model_
     return (
-        isinstance(model, SmoothedModel)
+        estimator.zeros == "smoothed"
+        and isinstance(model, SmoothedModel)
         and isinstance(model.spelling, ProductSpelling)
         and model.statistics.encoder.links != "any"
         and ATTRIBUTES not in model.statistics.counts
@@ -62,7 +63,8 @@ def row_model(estimator: Any, sums: ChangedSums) -> RowModel:
     """Return the model of changed counts, with the parameters of a fitted estimator."""
     counted = sums.tables.counts
     contexts = [e for e in estimator._experts().contexts if e.template in counted]
-    return RowModel(estimator.model_, sums, max(estimator._strength, WEAKEST), contexts)
+    fitted = estimator.model_.with_mu_oov(estimator.mu_oov)
+    return RowModel(fitted, sums, max(estimator._strength, WEAKEST), contexts)
 
 
 def run_rates(estimator: Any, sums: ChangedSums, fold: int) -> list[RunRates]:

@@ -152,6 +152,28 @@ def test_parameters_are_those_of_the_last_call(addresses):
     np.testing.assert_allclose(crf.predict_proba(X[70:71])[0], expected.predict_proba(X[70:71])[0])
 
 
+@pytest.mark.parametrize(
+    "changed", [{"sigma": 0.5}, {"mu_oov": 2.0}, {"sigma": 3.0, "mu_oov": 0.0}]
+)
+def test_parameters_may_change_before_the_first_change(addresses, changed):
+    X, y = addresses
+    crf = EmpiricalCRF().fit(X[:60], y[:60]).set_params(**changed).partial_fit(X[60:61], y[60:61])
+    found = crf.predict_proba([["unheard", *X[70]]])[0]
+    assert by_rows(crf)
+    expected = EmpiricalCRF(**changed).fit(X[:61], y[:61])
+    np.testing.assert_allclose(found, expected.predict_proba([["unheard", *X[70]]])[0], atol=1e-13)
+
+
+def test_what_is_counted_may_not_change(addresses):
+    X, y = addresses
+    crf = EmpiricalCRF().fit(X[:60], y[:60]).set_params(order=2)
+    with pytest.raises(ValueError, match="templates"):
+        crf.partial_fit(X[60:61], y[60:61])
+    crf.set_params(order=1, sigma=-1.0)
+    with pytest.raises(ValueError, match="sigma"):
+        crf.partial_fit(X[60:61], y[60:61])
+
+
 def test_many_tokens_are_predicted_by_an_estimate_of_everything(addresses):
     X, y = addresses
     crf = EmpiricalCRF().fit(X[:60], y[:60]).partial_fit(X[60:61], y[60:61])

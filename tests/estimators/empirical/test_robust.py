@@ -21,8 +21,10 @@ from sklearn.model_selection import cross_val_predict
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.base import batches
 from sklearn_crcrf.counts import classifier as base_module
+from sklearn_crcrf.counts.changed import ChangedCounts
 from sklearn_crcrf.data.vocabulary import Vocabulary
 from sklearn_crcrf.estimators.empirical import estimator as estimator_module
+from sklearn_crcrf.estimators.empirical.changed_sums import ChangedSums
 
 X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], [], ["dogs", "sleep"]]
 y = [["D", "N", "V"], ["D", "N", "V"], [], ["N", "V"]]
@@ -426,6 +428,7 @@ def test_an_interrupted_model_stays_as_it_was(owner, name, error, monkeypatch):
         raise error
 
     monkeypatch.setattr(owner, name, stop)
+    monkeypatch.setattr(EmpiricalCRF, "_room", lambda crf: 0)  # so that all is counted in bulk
     for crf in (fresh, fitted):
         before = state(crf)
         for change in (crf.fit, crf.partial_fit):
@@ -442,6 +445,32 @@ def test_an_interrupted_model_stays_as_it_was(owner, name, error, monkeypatch):
     assert fitted.partial_fit(new, labels).forget(new, labels).counts_ == expected[1]
     for p, q in zip(fitted.predict_proba([*NEW, *new]), expected[0], strict=True):
         assert np.array_equal(p, q)
+
+
+@pytest.mark.parametrize("owner", [ChangedCounts, ChangedSums])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_small_change_that_is_interrupted_changes_nothing(owner, error, monkeypatch):
+    one = X[:1], y[:1]
+    fitted = EmpiricalCRF().fit(X, y)
+    learned = copy.copy(fitted).partial_fit(*one)
+    expected = [crf.predict_proba(NEW) for crf in (fitted, copy.copy(learned))]
+    for crf, proba in zip((fitted, learned), expected, strict=True):
+        before = state(crf)
+        monkeypatch.setattr(owner, "add", raising(error))
+        for change in (crf.partial_fit, crf.forget):
+            with pytest.raises(error):
+                change(*one)
+        assert state(crf) == before
+        monkeypatch.undo()
+        for p, q in zip(crf.predict_proba(NEW), proba, strict=True):
+            assert np.array_equal(p, q)
+
+
+def raising(error):
+    def stop(*args, **kwargs):
+        raise error
+
+    return stop
 
 
 @pytest.mark.parametrize(("owner", "name"), ESTIMATING, ids=named)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sklearn_crcrf.counts import Template, count_tokens
-from sklearn_crcrf.estimators.empirical.transitions import label_transitions
+from sklearn_crcrf.estimators.empirical.transitions import label_transitions, linked_labels
 
 PAIR = Template((("word", 0),), (-1, 0))
 NEXT = Template((("word", 1),))
@@ -20,7 +20,7 @@ def count(sequences, weight=1.0):
     offsets = np.cumsum([0, *map(len, sequences)])
     counts = count_tokens(words, labels, offsets, [PAIR, NEXT], [weight])
     prior = np.bincount(labels, minlength=4) * weight + 0.1
-    return counts[PAIR], counts[NEXT], prior / prior.sum()
+    return *linked_labels(counts[PAIR], counts[NEXT], 4), prior / prior.sum()
 
 
 label_sequences = st.lists(st.lists(st.integers(0, 3), max_size=5), min_size=1, max_size=8)
@@ -36,8 +36,8 @@ def pair_counts(sequences):
 
 @given(label_sequences, st.sampled_from([0.3, 1.0, 5.0]))
 def test_both_conditional_probabilities_by_their_formula(sequences, strength):
-    pairs, ends, prior = count(sequences)
-    transitions = label_transitions(pairs, ends, prior, strength)
+    *linked, prior = count(sequences)
+    transitions = label_transitions(*linked, prior, strength)
     c = pair_counts(sequences)
     before = [(c[i].sum() + prior[i]) / (c.sum() + 1) for i in range(4)]
     after = [(c[:, j].sum() + prior[j]) / (c.sum() + 1) for j in range(4)]
@@ -55,8 +55,8 @@ def test_both_conditional_probabilities_by_their_formula(sequences, strength):
 
 @given(label_sequences, st.sampled_from([0.3, 1.0, 5.0]))
 def test_begin_and_end_by_their_formula(sequences, strength):
-    pairs, ends, prior = count(sequences)
-    transitions = label_transitions(pairs, ends, prior, strength)
+    *linked, prior = count(sequences)
+    transitions = label_transitions(*linked, prior, strength)
     filled = [labels for labels in sequences if labels]
     first = np.bincount([labels[0] for labels in filled], minlength=4)
     last = np.bincount([labels[-1] for labels in filled], minlength=4)
