@@ -83,7 +83,7 @@ class Decision(NamedTuple):
 class TrainingExamples(NotebookDisplay):
     """Training sequences without which a decision would change most.
 
-    :meth:`Explanation.by_examples` makes it. The effect of a sequence is the log-odds, or the
+    ``explain(...).by_examples`` makes it. The effect of a sequence is the log-odds, or the
     log-probability, of the decision minus what it would be by a fit without the sequence.
 
     Parameters
@@ -136,7 +136,7 @@ class TrainingExamples(NotebookDisplay):
         sample_weight: Any,
         n_candidates: int | None,
     ) -> "TrainingExamples":
-        """Find the sequences; parameters as of :meth:`Explanation.by_examples`."""
+        """Find the sequences; parameters as of ``explain(...).by_examples``."""
         classifier, inner = unwrap(decision.estimator, X)
         if not isinstance(classifier, CountingClassifier):
             raise ValueError(

@@ -185,7 +185,7 @@ class Explanation(NotebookDisplay):
 
         Parameters
         ----------
-        X, y, sample_weight : as given to :meth:`fit`
+        X, y, sample_weight : as given to ``fit``
             The training data, or a part of it.
         k : int, default=5
             How many sequences to return at most.
