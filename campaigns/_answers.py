@@ -172,7 +172,8 @@ def _check_pairs(estimator: Any, X: Any, answer: Any, what: str) -> None:
     if found != expected:
         raise Wrong(f"{what} has other lengths than X", f"{expected} and {found}")
     for tables in answer:
-        check_probabilities(tables.reshape(len(tables), -1), what)
+        _, n, m = tables.shape
+        check_probabilities(tables.reshape(-1, n * m), what)
 
 
 def _check_nothing(estimator: Any, X: Any, answer: Any, what: str) -> None:
