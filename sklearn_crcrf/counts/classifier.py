@@ -457,10 +457,12 @@ class CountingClassifier(BaseSequenceClassifier):
         raise NotImplementedError
 
     def _ready(self, X: Any) -> Self:
+        if PENDING not in vars(self):
+            return super()._ready(X)
         twin = copy(self)  # which no other thread changes
         pending = vars(twin).get(PENDING)
         if pending is None:
-            return super()._ready(X)
+            return twin
         found = pending.by_rows(n_tokens_of(X))
         if found is None:
             twin._settle()
