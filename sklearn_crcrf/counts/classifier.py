@@ -45,8 +45,8 @@ class CountingClassifier(BaseSequenceClassifier):
     :meth:`_templates`, and computes its weights from the counts, in :meth:`_estimate`. It has the
     parameters ``binning``, ``sample_unit`` and ``n_jobs``.
 
-    After :meth:`partial_fit` it has none of its fitted attributes, but ``_pending_``: they are
-    computed when one of them is read.
+    After :meth:`partial_fit` it has none of its fitted attributes, but ``_pending_``, and
+    ``classes_`` after a small change: the others are computed when one of them is read.
 
     Attributes
     ----------
@@ -180,10 +180,11 @@ class CountingClassifier(BaseSequenceClassifier):
     ) -> Self:
         """Count more data; the model is the same as after one fit to all data.
 
-        The weights are computed when they are needed next: when something is predicted, or an
-        attribute is read, or the model is stored. So calls in a row cost little more than
-        counting. Only the first call finds what does not come from counts: the bins of numeric
-        columns, and fitted exponents, if any.
+        Weights are computed when they are needed next. After small changes, an EmpiricalCRF with
+        its default ``zeros`` and ``spelling`` predicts a few tokens from the counts of their
+        attributes alone; all weights are computed when much is predicted, an attribute is read or
+        the model is stored. Only the first call finds what does not come from counts: the bins of
+        numeric columns, and fitted exponents, if any.
 
         Parameters
         ----------
@@ -453,7 +454,7 @@ class CountingClassifier(BaseSequenceClassifier):
         return 0
 
     def _live_rows(self) -> LiveRows:
-        """Return rows of the counts of this estimator, which has room for changes."""
+        """Return rows of the counts of this estimator; only asked for where there is room."""
         raise NotImplementedError
 
     def _ready(self, X: Any) -> Self:

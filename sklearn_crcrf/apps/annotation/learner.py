@@ -39,7 +39,7 @@ class Learner:
         self.model: EmpiricalCRF | None = None if self._starts_empty else start
 
     def take(self, changes: Sequence[Change]) -> None:
-        """Count and forget what changed, and replace the model."""
+        """Learn and forget what changed, with a copy that takes the place of the model."""
         difference: Counter[Labelled] = Counter()
         for before, after in changes:
             known = before or after
