@@ -12,7 +12,7 @@ from pkgutil import walk_packages
 import pytest
 
 import sklearn_crcrf
-from sklearn_crcrf import datasets, feature_extraction, labels
+from sklearn_crcrf import datasets, feature_extraction, labels, text
 from sklearn_crcrf.apps.cli import main
 
 FOLDER = Path(sklearn_crcrf.__file__).parent
@@ -31,8 +31,9 @@ PUBLIC = [
     "serving",
     "solvers",
     "structures",
+    "text",
 ]
-LAZY = [sklearn_crcrf, datasets, feature_extraction, labels]
+LAZY = [sklearn_crcrf, datasets, feature_extraction, labels, text]
 MODULES = [m.name for m in walk_packages([FOLDER], "sklearn_crcrf.") if "_kernels" not in m.name]
 
 
@@ -47,9 +48,7 @@ def test_public_names():
     }
 
 
-@pytest.mark.parametrize(
-    "package", [sklearn_crcrf, datasets, feature_extraction, labels], ids=lambda it: it.__name__
-)
+@pytest.mark.parametrize("package", LAZY, ids=lambda it: it.__name__)
 def test_what_type_checkers_read_is_what_is_imported(package):
     tree = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]

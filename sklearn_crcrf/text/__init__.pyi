@@ -1,0 +1,7 @@
+"""The public names, and the files that define them."""
+
+__all__: list[str]
+
+from .spans import Span as Span
+from .spans import labels_to_spans as labels_to_spans
+from .spans import spans_to_labels as spans_to_labels
