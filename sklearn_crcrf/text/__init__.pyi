@@ -5,3 +5,6 @@ __all__: list[str]
 from .spans import Span as Span
 from .spans import labels_to_spans as labels_to_spans
 from .spans import spans_to_labels as spans_to_labels
+from .tokens import find_sentences as find_sentences
+from .tokens import find_tokens as find_tokens
+from .tokens import split_tokens as split_tokens

@@ -12,9 +12,9 @@ from starlette.applications import Starlette
 from ..._version import __version__
 from ...base.unwrap import unwrap
 from ...display.notebook.explanation import explain
+from ...text import split_tokens
 from ...utils.lines import lines_of
 from ..annotation.marks import marks_for, proposals
-from ..annotation.pool import split_words
 from .files import FOLDER, pages
 from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
 from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
@@ -122,7 +122,7 @@ def _sentences(content: dict[str, Any]) -> list[tuple[str, ...]]:
         raise BadRequest("the content must have one of 'text', 'tokens' and 'sentences'")
     if given == ["text"]:
         lines = lines_of(get_text(content, "text", MAX_CHARACTERS))
-        sentences = [tokens for tokens in map(split_words, lines) if tokens]
+        sentences = [tokens for tokens in map(split_tokens, lines) if tokens]
     else:
         value = content.pop(given[0])
         sentences = [value] if given == ["tokens"] else value
