@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..utils.names import check_no_string
 from ..utils.warning import warn_caller
+from .tables import CHARACTERS, Table, header_of, table_of
 
 TABS, SPACES = "tab", "space"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -17,6 +18,10 @@ CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "dep
 _ID = re.compile(r"[0-9]+([-.][0-9]+)?\t")
 _RANGE_OR_EMPTY = re.compile(r"[0-9]+[-.][0-9]+\t")
 DOCUMENT = "-DOCSTART-"
+# Separates the fields of a table with a header, in which they may hold any other character.
+_UNIT = "\x1f"
+_NEW_DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?$")
+_SEGMENT = re.compile("O|[BIESLUM]-.+")
 _HASH = re.compile(r"#(?=[ \t]|$)")
 
 
@@ -32,12 +37,18 @@ class Rows(NamedTuple):
     character : str
     sep : str
         TABS, SPACES, or the character.
+    marks : list of (int, str or None)
+        The lines, counted from 1, where documents begin, and what these are called, if anything.
+    header : Table, optional
+        What the header of a table says.
     """
 
     lines: list[str | None]
     tokens: list[str]
     character: str
     sep: str
+    marks: Sequence[tuple[int, str | None]] = ()
+    header: Table | None = None
 
     @property
     def width(self) -> int:
@@ -47,9 +58,24 @@ class Rows(NamedTuple):
     @property
     def bounds(self) -> list[int]:
         """Where each sequence begins and ends among the tokens."""
+        if self.header is not None:
+            return self.header.bounds
         filled = np.array([bool(line) for line in self.lines if line is not None], dtype=bool)
         edges = np.flatnonzero(np.diff(filled, prepend=False, append=False))
         return np.cumsum(np.append(0, edges[1::2] - edges[::2])).tolist()
+
+    @property
+    def documents(self) -> list[str] | None:
+        """The document of each sequence; None if no line says where one begins."""
+        if self.header is not None:
+            return self.header.documents
+        names = ["", *(name or str(i) for i, (_, name) in enumerate(self.marks))]
+        return [names[i] for i in self.n_marks_before()] if self.marks else None
+
+    def n_marks_before(self) -> list[int]:
+        """Return how many documents have begun before each sequence."""
+        first = np.array(self.numbers, dtype=int)[self.bounds[:-1]]
+        return np.searchsorted([line for line, _ in self.marks], first).tolist()
 
     @property
     def separated_by(self) -> str:
@@ -64,6 +90,8 @@ class Rows(NamedTuple):
     @property
     def numbers(self) -> list[int]:
         """The numbers of the lines of all tokens, counted from 1."""
+        if self.header is not None:
+            return self.header.numbers
         return [i for i, line in enumerate(self.lines, start=1) if line]
 
     def has_width(self, widths: Iterable[int]) -> bool:
@@ -125,7 +153,8 @@ class Reading(NamedTuple):
         token.
     conventions : bool, default=False
         Whether lines are left out that never are tokens: ``-DOCSTART-``, which ends a sequence,
-        and the ranges of words and empty nodes of CoNLL-U.
+        and the ranges of words and empty nodes of CoNLL-U; and whether the first line may be the
+        header of a table.
     """
 
     sep: str | None = None
@@ -134,12 +163,28 @@ class Reading(NamedTuple):
 
     def rows(self, lines: Iterable[str]) -> Rows:
         """Split lines, as :func:`~sklearn_crcrf.utils.lines.lines_of` returns them, into rows."""
+        lines = list(lines)
         kept: list[str | None] = [self._kept(line) for line in lines]
+        character = self._header(kept)
+        if character is not None:
+            table = table_of(kept, character)
+            return Rows(kept, list(map(_UNIT.join, table.rows)), _UNIT, character, (), table)
         sep = self.separator(filter(None, kept))
         if self.comment is None:
             kept = _without_headings(kept, sep)
         rows = _rows(kept, sep)
-        return words_of(rows) if self.conventions and is_conllu(rows) else rows
+        if not self.conventions:
+            return rows
+        rows = rows._replace(marks=list(_marks(lines)))
+        return words_of(rows) if is_conllu(rows) else rows
+
+    def _header(self, lines: Iterable[str | None]) -> str | None:
+        """Return what separates the columns of a table, if the first line is its header."""
+        first = next(filter(None, lines), None) if self.conventions else None
+        characters = (
+            CHARACTERS if self.sep is None else {TABS: "\t", SPACES: ""}.get(self.sep, self.sep)
+        )
+        return None if first is None else header_of(first, characters)
 
     def separator(self, lines: Iterable[str]) -> str:
         """Find the separator of columns of these lines, which may be more than those that are read.
@@ -149,7 +194,9 @@ class Reading(NamedTuple):
         if self.sep is not None:
             return self.sep
         n_tabs = 0
-        for line in lines:
+        for i, line in enumerate(lines):
+            if i == 0 and (character := self._header([line.strip("\r\n")])) is not None:
+                return character
             if "\t" in line.rstrip(" \t\r\n").lstrip("\t"):
                 n_tabs += 1
             elif not line.startswith("#") and self._kept(line.strip(" \t\r\n")):
@@ -177,7 +224,17 @@ def check_separator(sep: str | None, named: Sequence[str] = ()) -> None:
 def words_of(rows: Rows) -> Rows:
     """Return the rows of CoNLL-U without ranges of words and empty nodes."""
     lines = [None if line and _RANGE_OR_EMPTY.match(line) else line for line in rows.lines]
-    return _rows(lines, rows.sep)
+    return _rows(lines, rows.sep)._replace(marks=rows.marks)
+
+
+def _marks(lines: Sequence[str]) -> Iterator[tuple[int, str | None]]:
+    """Yield the lines where documents begin, and what these are called."""
+    for number, line in enumerate(lines, start=1):
+        if line.startswith(DOCUMENT) and line.split()[0] == DOCUMENT:
+            name = re.search(r"\((.+)\)", line)
+        elif not line.startswith("#") or not (name := _NEW_DOCUMENT.match(line)):
+            continue
+        yield number, name and name[1]
 
 
 def checked_columns(columns: Sequence[str | None] | None, width: int) -> list[str | None]:
@@ -276,11 +333,36 @@ def _without_headings(lines: list[str | None], sep: str) -> list[str | None]:
     chosen = set(headings)
     others = [None if i in chosen else line for i, line in enumerate(lines)]
     like_tokens = _layouts(_rows(others, sep))
-    if not like_tokens or _layouts(_rows([lines[i] for i in headings], sep)) <= like_tokens:
+    widths = {width for width, _ in like_tokens}
+    if not like_tokens or all(
+        layout in like_tokens or (layout[0] in widths and _SEGMENT.fullmatch(layout[1]))
+        for layout in _layouts(_rows([lines[i] for i in headings], sep))
+    ):
         return lines
     first = lines[headings[0]]
-    warn_caller(f"lines such as {first!r:.50} are left out as comments; --comment '' keeps them")
+    if not is_conllu(_rows(others, sep)):
+        warn_caller(
+            f"lines such as {first!r:.50} are left out as comments; --comment '' keeps them"
+        )
     return others
+
+
+def known_layout(rows: Rows) -> list[str | None] | None:
+    """Name the columns of a table with a header, of CoNLL-U, or of numbered words like GermEval's.
+
+    None if nothing in the rows says what they are.
+    """
+    if rows.header is not None:
+        return rows.header.names
+    if is_conllu(rows):
+        return [{1: "word", 3: "label"}.get(j) for j in range(rows.width)]
+    fields = [token.split(rows.character, 3) for token in rows.tokens]
+    positions = (str(i + 1) for a, b in pairwise(rows.bounds) for i in range(b - a))
+    are_numbered = rows.width > 3 and all(
+        len(row) == 4 and row[0] == position and _SEGMENT.fullmatch(row[2])
+        for row, position in zip(fields, positions, strict=True)
+    )
+    return [None, "word", "label", *[None] * (rows.width - 3)] if are_numbered else None
 
 
 def _layouts(rows: Rows) -> set[tuple[int, str]]:

@@ -2,6 +2,9 @@
 
 __all__: list[str]
 
+from .formats.documents import Documents as Documents
+from .formats.registry import read_spans as read_spans
+from .formats.registry import write_spans as write_spans
 from .spans import Span as Span
 from .spans import labels_to_spans as labels_to_spans
 from .spans import spans_to_labels as spans_to_labels

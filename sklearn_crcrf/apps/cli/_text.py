@@ -22,7 +22,9 @@ from ...datasets.columns import (
     check_separator,
     checked_columns,
     is_conllu,
+    known_layout,
 )
+from ...datasets.tables import likely_separator
 from ...utils.lines import lines_of
 from ...utils.replacing import check_replaceable, replacing
 from ...utils.unpacking import MAX_BYTES, read_limited, unpack
@@ -72,6 +74,8 @@ class Text(NamedTuple):
         The rows that it was read from, of a file in columns.
     separator : str, optional
         What separates columns, if it is to be remembered.
+    groups : list of str, optional
+        The document of each sequence, if the file says where documents begin.
     """
 
     X: list
@@ -80,6 +84,7 @@ class Text(NamedTuple):
     columns: list[str | None]
     rows: Rows | None = None
     separator: str | None = None
+    groups: list[str] | None = None
 
     def place(self, sequence: int, position: int) -> str:
         """Say where a token is, in words."""
@@ -275,9 +280,24 @@ def check_labelled(text: Text, name: str) -> None:
         raise ValueError(f"{name}: there are no tokens")
     if text.y is None:
         by = "" if text.rows is None else f", separated by {text.rows.separated_by},"
+        hint = "" if text.rows is None else _separator_hint(text.rows)
         raise ValueError(
-            f"{name}: there are no labels; the columns{by} are: {listed(text.columns)}"
+            f"{name}: there are no labels; the columns{by} are: {listed(text.columns)}{hint}"
         )
+
+
+def _separator_hint(rows: Rows) -> str:
+    """Say what to type for a table whose columns are separated by another character."""
+    likely = None if rows.header else likely_separator([line for line in rows.lines if line])
+    if likely is None or likely == rows.character:
+        return ""
+    sep = {"\t": "tab"}.get(likely, f"'{likely}'")
+    width = next(line for line in rows.lines if line).count(likely) + 1
+    names = [*["_"] * (width - 2), "word", "label"]
+    return (
+        f"; type --sep {sep} --columns {','.join(names)}, with _ for columns to leave out, or name "
+        f"the columns in a first line such as Sentence #{likely}Word{likely}Tag"
+    )
 
 
 def text_of(source: Source, rows: Rows, columns: Columns | None) -> Text:
@@ -291,29 +311,33 @@ def text_of(source: Source, rows: Rows, columns: Columns | None) -> Text:
         if "expected" in str(error):
             only = "one token per line; " if len(names) == 1 else ""
             by = f"columns are separated by {rows.separated_by}"
-            hint += f"; {only}{by}, see --sep and --comment"
+            hint += f"; {only}{by}{_separator_hint(rows) or ', see --sep and --comment'}"
         raise ValueError(f"{source.name}: {error}{hint}") from error
     holds_spaces = any(" " in row for row in rows.tokens)
     separator = rows.sep if source.is_given or (rows.sep == TABS and holds_spaces) else None
-    text = Text(X, y, None, names, rows, separator)
+    text = Text(X, y, None, names, rows, separator, rows.documents)
     return _without_known(text) if KNOWN in names else text
 
 
 def columns_of(source: Source, rows: Rows) -> list[str | None]:
     """Name the columns of a file that nobody has named."""
-    if not is_conllu(rows):
+    layout = known_layout(rows)
+    if layout is None:
         if rows.width > MOST_COLUMNS:
             raise ValueError(
                 f"{source.name}: line {rows.number(0)} has {rows.width:,} columns: write one token "
                 "per line, with an empty line between sequences; or name the columns by --columns"
             )
         return checked_columns(None, rows.width)
-    warnings.warn(
-        f"{source.name} is read as CoNLL-U: the word is FORM, and the label is UPOS; --columns "
-        f"{listed(CONLLU_COLUMNS, ',')} names others",
-        stacklevel=2,
-    )
-    return CONLLU_COLUMNS
+    if rows.header is None:
+        kind = "CoNLL-U: the word is FORM, and the label is UPOS"
+        if not is_conllu(rows):
+            kind = "numbered words: the second column is the word, and the third the label"
+        warnings.warn(
+            f"{source.name} is read as {kind}; --columns {listed(layout, ',')} names others",
+            stacklevel=2,
+        )
+    return layout
 
 
 def listed(columns: Columns, joined: str = ", ") -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from ...datasets.columns import DOCUMENT, Rows
+from ...datasets.tables import WORDS
 from ...serving import load_tagger
 from ...serving.files import is_tagger_file
 from . import _progress
@@ -183,6 +184,9 @@ class Labeller:
                 f"the model was trained on the columns {', '.join(wanted)}, but --columns names "
                 f"{', '.join(_observed(columns)) or 'none'}"
             )
+        rows = source.rows()
+        if rows.header is not None and columns is None:
+            return text_of(source, rows, _by_name(source, rows.header.names, wanted, labelled))
         # The columns of training, perhaps without the label or the columns that were left out.
         layouts: list[Columns] = [self.columns, [*wanted, "label"]]
         if not labelled:
@@ -286,6 +290,17 @@ def named(labels: Sequence[Any]) -> str:
 def _layout(rows: Rows, layouts: list[Columns]) -> Columns:
     """Return the first layout with the number of columns of the rows, or just the first."""
     return next((names for names in layouts if len(names) == rows.width), layouts[0])
+
+
+def _by_name(source: Source, names: Columns, wanted: list[str], labelled: bool) -> Columns:
+    """Find the columns of training in the header of a table; words may be called otherwise."""
+    if len(wanted) == 1:
+        words = next(name for name in names if name is not None and name.lower() in WORDS)
+        names = [wanted[0] if name == words else name for name in names]
+    missing = [name for name in [*wanted, *(["label"] * labelled)] if name not in names]
+    if missing:
+        raise ValueError(f"{source.name}: there is no column {missing[0]!r}; there are {names}")
+    return [name if name in (*wanted, "label") else None for name in names]
 
 
 def _observed(columns: Columns) -> list[str]:

@@ -1,0 +1,1 @@
+"""Files of documents and their spans, one module for each format."""
