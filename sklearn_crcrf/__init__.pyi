@@ -14,6 +14,7 @@ from .estimators.annotators import SequenceLabelModel as SequenceLabelModel
 from .estimators.boosting import BoostedCRF as BoostedCRF
 from .estimators.calibration import CalibratedSequenceClassifier as CalibratedSequenceClassifier
 from .estimators.calibration import SegmentF1Classifier as SegmentF1Classifier
+from .estimators.conformal import ConformalSequenceClassifier as ConformalSequenceClassifier
 from .estimators.crf import CRF as CRF
 from .estimators.crfsuite import CRFsuiteCRF as CRFsuiteCRF
 from .estimators.empirical import EmpiricalCRF as EmpiricalCRF

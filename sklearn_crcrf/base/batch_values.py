@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..data.ragged import locate
-from ..labels.segments.segments import Segments, SpelledSegments
+from ..labels.segments.segments import Segments, SpelledSegments, spell_segments
 from ..serving.sums import MOST_CERTAIN, too_large
 from ..structures import Scores, Structure
 
@@ -18,6 +18,34 @@ def token_marginals(structure: Structure, scores: Scores, first: int) -> np.ndar
 def log_partition(structure: Structure, scores: Scores, first: int) -> np.ndarray:
     """Return the log-partition of each sequence of a batch, -inf where no path is possible."""
     return marginals(structure, scores, first)[0]
+
+
+def best_paths(
+    structure: Structure, scores: Scores, first: int, k: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the probabilities and the label ids of the k best paths of each sequence."""
+    log_z, found = log_partition(structure, scores, first), []
+    for z, (values, paths) in zip(log_z, structure.k_best(scores, k), strict=True):
+        # The rounding error of huge scores exceeds their differences.
+        probability = np.exp(values - values.max(initial=z))
+        found.append((probability / max(probability.sum(), 1.0), paths))
+    return found
+
+
+def spans_of(
+    y: np.ndarray,
+    structure: Structure,
+    scores: Scores,
+    first: int,
+    classes: np.ndarray,
+    scheme: str,
+) -> list[list[tuple]]:
+    """Return the segments of paths of a batch, with their probabilities, for each sequence."""
+    spelled = spell_segments(y, structure.offsets, classes, scheme)
+    best, _ = structure.score(scores, y)
+    raise_if_too_large(best, structure, scores, first)
+    value = span_log_probabilities(structure, scores, spelled)
+    return segments_by_sequence(spelled.segments, np.exp(value), structure.n_units)
 
 
 def span_log_probabilities(

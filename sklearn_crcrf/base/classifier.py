@@ -21,7 +21,6 @@ from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
 from ..labels.encoding import as_label_array
 from ..labels.partial import completed, encode_allowed
-from ..labels.segments.segments import spell_segments
 from ..labels.soft import GivenProbabilities
 from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
@@ -30,13 +29,12 @@ from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Sound
 from ..utils.warning import warn_caller
 from .batch_values import (
+    best_paths,
     check_shared_scores,
     log_partition,
     raise_if_impossible,
     raise_if_not_finite,
-    raise_if_too_large,
-    segments_by_sequence,
-    span_log_probabilities,
+    spans_of,
     token_marginals,
 )
 from .batches import Batch, batches_of
@@ -215,14 +213,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         check_scalar(k, "k", Integral, min_val=1)
 
         def best(structure: Structure, scores: Scores, first: int) -> list:
-            log_z, found = log_partition(structure, scores, first), []
-            for z, (values, paths) in zip(log_z, structure.k_best(scores, k), strict=True):
-                # The rounding error of huge scores exceeds their differences.
-                probability = np.exp(values - values.max(initial=z))
-                probability /= max(probability.sum(), 1.0)
-                labels = self.classes_[paths].tolist()
-                found.append(list(zip(labels, probability.tolist(), strict=True)))
-            return found
+            found = best_paths(structure, scores, first, k)
+            listed = ((self.classes_[paths].tolist(), value.tolist()) for value, paths in found)
+            return [list(zip(*both, strict=True)) for both in listed]
 
         results, _ = self._map(X, best, requires="k_best")
         return [paths for result in results for paths in result]
@@ -436,11 +429,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     ) -> list[list[tuple]]:
         """Segments of the best paths of a batch, with their probabilities."""
         y = self._decode(structure, scores, first)
-        spelled = spell_segments(y, structure.offsets, self.classes_, scheme)
-        best, _ = structure.score(scores, y)
-        raise_if_too_large(best, structure, scores, first)
-        value = span_log_probabilities(structure, scores, spelled)
-        return segments_by_sequence(spelled.segments, np.exp(value), structure.n_units)
+        return spans_of(y, structure, scores, first, self.classes_, scheme)
 
     def _map(
         self,
