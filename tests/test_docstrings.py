@@ -33,6 +33,12 @@ ARGUMENTS = {
     "CalibratedSequenceClassifier": {"estimator": CRF()},
     "SegmentF1Classifier": {"estimator": CRF()},
     "SemiSupervisedClassifier": {"estimator": CRF()},
+    "ConformalSequenceClassifier": {
+        "estimator": CRF(),
+        "confidence_level": 0.3,
+        "target": "token",
+        "cv": 2,
+    },
     "FoundLabels": {"estimator": EmpiricalCRF()},
     "Gazetteer": {"lists": {"city": ["York"]}},
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},

@@ -54,6 +54,7 @@ HAS = {
     "CalibratedSequenceClassifier": set(),
     "SegmentF1Classifier": set(),
     "SemiSupervisedClassifier": set(),
+    "ConformalSequenceClassifier": set(),
     "GraphCRF": {"sigma", "verbose", "warm_start"},
     "AssociativeMarkovNetwork": {"sigma", "verbose", "warm_start"},
     "SeparateCRF": {"sigma"},
@@ -162,6 +163,7 @@ def test_a_parameter_has_the_same_type_and_default_everywhere(parameter):
         "CalibratedSequenceClassifier",
         "SegmentF1Classifier",
         "SemiSupervisedClassifier",
+        "ConformalSequenceClassifier",
     }
     names = [name for name in HAS if name not in wrappers]
     kinds = {section(ESTIMATORS[name], "Parameters").get(parameter) for name in names}

@@ -1,7 +1,7 @@
 """Pipelines that offer all predictions of the sequence classifier that they end in."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metaestimators import available_if
@@ -71,6 +71,22 @@ class SequencePipeline(Pipeline):
         """
         return self._last.confidence(self._transformed(X))
 
+    @available_if(_last_has("conformalize"))
+    def conformalize(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Calibrate the last step with sequences that the pipeline was not fitted to.
+
+        Parameters
+        ----------
+        X : what the first step takes
+        y, groups : as in :meth:`ConformalSequenceClassifier.conformalize`
+
+        Returns
+        -------
+        self
+        """
+        self._last.conformalize(self._transformed(X), y, groups)
+        return self
+
     @available_if(_last_has("entropy"))
     def entropy(self, X: Any) -> Any:
         """Return the entropy of the labellings of each sequence, in nats.
@@ -113,6 +129,21 @@ class SequencePipeline(Pipeline):
         list of ndarray of shape (n_tokens - 1, n_labels, n_labels)
         """
         return self._last.predict_pair_proba(self._transformed(X))
+
+    @available_if(_last_has("predict_set"))
+    def predict_set(self, X: Any) -> Any:
+        """Return what is probable enough to keep the promise of the last step.
+
+        Parameters
+        ----------
+        X : what the first step takes
+
+        Returns
+        -------
+        sets
+            As of :meth:`ConformalSequenceClassifier.predict_set`.
+        """
+        return self._last.predict_set(self._transformed(X))
 
     @available_if(_last_has("predict_spans"))
     def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:

@@ -6,6 +6,7 @@ from .errors import SegmentErrors as SegmentErrors
 from .errors import segment_errors as segment_errors
 from .probabilities import token_log_loss as token_log_loss
 from .report import segment_report as segment_report
+from .report import token_report as token_report
 from .scorers import get_sequence_scorer as get_sequence_scorer
 from .scorers import get_sequence_scorer_names as get_sequence_scorer_names
 from .segments import SegmentScores as SegmentScores

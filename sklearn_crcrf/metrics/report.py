@@ -1,13 +1,15 @@
-"""The table of segment scores by type."""
+"""The tables of scores by type of segment, and by label."""
 
 from numbers import Integral
 from typing import Any, Literal, overload
 
 import numpy as np
+from sklearn.metrics import classification_report
 from sklearn.utils import check_scalar
 
-from .flatten import ZeroDivision, divide
+from .flatten import ZeroDivision, chosen, divide, flatten
 from .segments import SegmentScores, count, of_segments, scores
+from .tokens import encode, of_tokens
 
 
 @overload
@@ -113,6 +115,101 @@ def segment_report(
             for row, values in {**rows, **averages}.items()
         }
     return _table(rows, averages, check_scalar(digits, "digits", Integral, min_val=0))
+
+
+@overload
+def token_report(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    labels: Any = ...,
+    sample_weight: Any = ...,
+    digits: int = ...,
+    output_dict: Literal[False] = ...,
+    zero_division: ZeroDivision = ...,
+) -> str: ...
+
+
+@overload
+def token_report(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    labels: Any = ...,
+    sample_weight: Any = ...,
+    digits: int = ...,
+    output_dict: Literal[True],
+    zero_division: ZeroDivision = ...,
+) -> dict[str, Any]: ...
+
+
+@of_tokens
+def token_report(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    labels: Any = None,
+    sample_weight: Any = None,
+    digits: int = 2,
+    output_dict: bool = False,
+    zero_division: ZeroDivision = "warn",
+) -> str | dict[str, Any]:
+    """Return scikit-learn's ``classification_report`` on all tokens.
+
+    Parameters
+    ----------
+    {y_true, y_pred}
+    labels : list of labels, optional
+        The rows, for example all but "O". By default all labels that occur, sorted.
+    {sample_weight}
+    digits : int, default=2
+        Decimals of the text.
+    output_dict : bool, default=False
+        Return a dict in place of a text.
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value for a label without true or predicted tokens; "warn" is 0.0 and a warning.
+
+    Returns
+    -------
+    str or dict
+        One row per label with precision, recall, F1 and number of true tokens, then the accuracy,
+        or the micro average where ``labels`` leaves some out, and the macro and weighted averages.
+
+    Raises
+    ------
+    {ValueError}
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import token_report
+    >>> y_true, y_pred = [["D", "N"], ["N", "V"]], [["D", "N"], ["N", "N"]]
+    >>> token_report(y_true, y_pred, output_dict=True, zero_division=0.0)["N"]["recall"]
+    1.0
+    >>> print(token_report(y_true, y_pred, labels=["D", "N"]))
+                  precision    recall  f1-score   support
+    <BLANKLINE>
+               D       1.00      1.00      1.00         1
+               N       0.67      1.00      0.80         2
+    <BLANKLINE>
+       micro avg       0.75      1.00      0.86         3
+       macro avg       0.83      1.00      0.90         3
+    weighted avg       0.78      1.00      0.87         3
+    <BLANKLINE>
+    """
+    pair = flatten(y_true, y_pred, sample_weight)
+    true, pred, ids, different = encode(pair, labels)
+    if len(ids) == 0:
+        raise ValueError("y_true has no token with a known label, so there is nothing to report")
+    return classification_report(
+        true,
+        pred,
+        labels=ids,
+        target_names=[str(different[i]) for i in ids.tolist()],
+        sample_weight=None if sample_weight is None else chosen(pair.weight, pair.is_known),
+        digits=check_scalar(digits, "digits", Integral, min_val=0),
+        output_dict=output_dict,
+        zero_division=zero_division,
+    )
 
 
 def _average(

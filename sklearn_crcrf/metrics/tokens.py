@@ -236,7 +236,7 @@ def token_f1(
     array([0.8])
     """
     pair = flatten(y_true, y_pred, sample_weight)
-    true, pred, ids = _encode(pair, labels)
+    true, pred, ids, _ = encode(pair, labels)
     if len(ids) == 0:
         return np.empty(0) if average is None else divide(0, 0, zero_division, "token_f1")
     return f1_score(
@@ -286,15 +286,24 @@ def token_confusion_matrix(
            [1, 1]])
     """
     pair = flatten(y_true, y_pred, sample_weight)
-    true, pred, ids = _encode(pair, labels)
+    true, pred, ids, _ = encode(pair, labels)
     if len(true) == 0:
         return np.zeros((len(ids), len(ids)), dtype=np.int64)
     weight = None if sample_weight is None else chosen(pair.weight, pair.is_known)
     return confusion_matrix(true, pred, labels=ids, sample_weight=weight, normalize=normalize)
 
 
-def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Encode known labels, and ``labels``, as integers, which scikit-learn handles faster."""
+def encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, list]:
+    """Encode known labels, and ``labels``, as integers, which scikit-learn handles faster.
+
+    Returns
+    -------
+    true, pred : int ndarray of shape (n_known_tokens,)
+    ids : int ndarray
+        The numbers of ``labels``, or of all labels that occur.
+    different : list
+        The label of each number.
+    """
     true, pred = (chosen(labels.data, pair.is_known) for labels in (pair.true, pair.pred))
     n_tokens = len(true)
     everything = [true, pred] if labels is None else [true, pred, label_list(labels, "labels")]
@@ -303,7 +312,7 @@ def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
         distinct, codes = factorize(np.concatenate(everything))
     ids = np.arange(len(distinct)) if labels is None else codes[2 * n_tokens :]
-    return codes[:n_tokens], codes[n_tokens : 2 * n_tokens], ids
+    return codes[:n_tokens], codes[n_tokens : 2 * n_tokens], ids, distinct
 
 
 def right_sequences(

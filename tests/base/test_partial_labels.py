@@ -9,6 +9,7 @@ from sklearn_crcrf import (
     CRF,
     HMM,
     CalibratedSequenceClassifier,
+    ConformalSequenceClassifier,
     EmpiricalCRF,
     EmpiricalCRFCV,
     FeatureInduction,
@@ -36,6 +37,7 @@ ESTIMATORS = [
     OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())]),
     CalibratedSequenceClassifier(CRF(tol=0.1), cv=2),
     SegmentF1Classifier(CRF(tol=0.1), cv=2),
+    ConformalSequenceClassifier(CRF(tol=0.1), 0.3, "token", cv=2),
     SemiSupervisedClassifier(HMM()),
     EmpiricalCRFCV([1.0], [0.5, 1.0], cv=2),
 ]

@@ -19,6 +19,7 @@ from sklearn_crcrf.metrics import (
     token_confusion_matrix,
     token_f1,
     token_log_loss,
+    token_report,
 )
 
 
@@ -58,6 +59,7 @@ PAIR_METRICS = [
     segment_recall,
     segment_precision_recall_f1,
     segment_report,
+    token_report,
 ]
 
 
@@ -136,6 +138,8 @@ def test_no_tokens(empty):
             r"sample_weight must be finite, and its sum at most 1e\+307",
         ),
         (lambda: segment_report([["O"]], [["O"]], digits=-1), "digits == -1"),
+        (lambda: token_report([["O"]], [["O"]], digits=-1), "digits == -1"),
+        (lambda: token_report([[None]], [["O"]]), "nothing to report"),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -16,6 +16,7 @@ from sklearn_crcrf.metrics import (
     token_accuracy,
     token_confusion_matrix,
     token_f1,
+    token_report,
     unknown_accuracy,
 )
 
@@ -94,3 +95,31 @@ def test_segment_weights_of_sequences_repeat_them():
         [y for y, n in zip(y_pred, times, strict=True) for _ in range(n)],
     )
     assert weighted == pytest.approx(repeated)
+
+
+@pytest.mark.filterwarnings("ignore:A single label was found")
+@settings(max_examples=12)
+@given(labelled())
+def test_the_report_equals_that_of_scikit_learn_on_flat_labels(case):
+    y_true, y_pred, weight = case
+    flat = [y_true.data.astype(str), y_pred.data.astype(str)]
+    token_weight = np.repeat(weight, y_true.lengths)
+    for labels in (None, ["c", "a"]):
+        for output_dict in (False, True):
+            options = {"output_dict": output_dict, "zero_division": 0.0, "digits": 3}
+            expected = sklearn.metrics.classification_report(*flat, labels=labels, **options)
+            assert token_report(y_true.tolist(), y_pred, labels=labels, **options) == expected
+        report = token_report(y_true, y_pred, sample_weight=weight, labels=labels, **options)
+        expected = sklearn.metrics.classification_report(
+            *flat, labels=labels, sample_weight=token_weight, **options
+        )
+        for row in expected:
+            assert report[row] == pytest.approx(expected[row])
+
+
+def test_the_report_leaves_unknown_labels_out():
+    report = token_report([["a", None, {"b", "c"}]], [["a", "a", "c"]], output_dict=True)
+    assert report["accuracy"] == 1.0
+    assert [row for row in report if "avg" not in row] == ["a", "c", "accuracy"]
+    with pytest.warns(UndefinedMetricWarning):
+        token_report([["a"]], [["b"]])

@@ -20,6 +20,7 @@ from sklearn_crcrf import (
     MEMM,
     BoostedCRF,
     CalibratedSequenceClassifier,
+    ConformalSequenceClassifier,
     CRFsuiteCRF,
     EmpiricalCRF,
     EmpiricalCRFCV,
@@ -94,6 +95,7 @@ ESTIMATORS = [
     MergedLabels(CRF(max_iter=5), ["N"]),
     CalibratedSequenceClassifier(CRF(max_iter=5), cv=2),
     SegmentF1Classifier(HMM(), cv=2),
+    ConformalSequenceClassifier(CRF(max_iter=5), 0.3, "token", cv=2),
     EmpiricalCRFCV([1.0], [0.5, 1.0], cv=2),
     LatticeCRF(max_iter=2, random_state=0),
     OutputCodeCRF(code_size=8, max_iter=5, random_state=0),
@@ -109,6 +111,7 @@ UNLIKE = ["token lists", "feature dicts", "CSR", "MultiIndex"]
 # These leave most of the reading of inputs to estimators that they fit, or to a class above.
 MADE_OF_OTHERS = (
     CalibratedSequenceClassifier,
+    ConformalSequenceClassifier,
     EmpiricalCRFCV,
     LatticeCRF,
     MergedLabels,

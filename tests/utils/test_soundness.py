@@ -21,6 +21,7 @@ from sklearn_crcrf import (
     AssociativeMarkovNetwork,
     BoostedCRF,
     CalibratedSequenceClassifier,
+    ConformalSequenceClassifier,
     CRFsuiteCRF,
     EmpiricalCRF,
     EmpiricalCRFCV,
@@ -106,6 +107,10 @@ MODELS = {
     "FeatureInduction": (FeatureInduction(CRF(max_iter=2, tol=1.0), min_gain=0.1), DICTS),
     "CalibratedSequenceClassifier": (CalibratedSequenceClassifier(HMM(), cv=2), X),
     "SegmentF1Classifier": (SegmentF1Classifier(HMM(), cv=2), X),
+    "ConformalSequenceClassifier": (
+        ConformalSequenceClassifier(HMM(), 0.3, "token", cv=2),
+        X,
+    ),
     "SemiSupervisedClassifier": (SemiSupervisedClassifier(HMM()), X),
     "EmpiricalCRFCV": (EmpiricalCRFCV([1.0], [1.0], cv=2), X),
     "MergedLabels": (MergedLabels(HMM(), ["A"]), X),
