@@ -156,6 +156,48 @@ def read_texts(files: list[str], options: argparse.Namespace) -> Text:
     return Text(X, y, first.known, first.columns, separator=separator)
 
 
+def add_groups(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the option --groups."""
+    text = (
+        "column with the document of each sequence, say, which is no attribute of words; default: "
+        f"the documents that -DOCSTART- or '# newdoc' begin, if any. {help}"
+    )
+    parser.add_argument("--groups", metavar="COLUMN", help=text)
+
+
+def groups_of(text: Text, column: str | None) -> tuple[list, list | None]:
+    """Return the tokens without the column of groups, and the group of each sequence.
+
+    Without a column, groups are documents if there are at least two.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, or a sequence has several groups, or nothing else is left.
+    """
+    if column is None:
+        return text.X, text.groups if len(set(text.groups or ())) > 1 else None
+    names = [name for name in text.columns if name not in (None, "label")]
+    if column not in names or len(names) == 1:
+        raise ValueError(
+            f"--groups must name one of two or more columns, but is {column!r}; the columns are "
+            f"{listed(text.columns)}"
+        )
+    groups = [sequence[0][column] for sequence in text.X]
+    for number, (sequence, group) in enumerate(zip(text.X, groups, strict=True)):
+        for position, token in enumerate(sequence):
+            if token[column] != group:
+                raise ValueError(
+                    f"{text.place(number, position)}: the group is {token[column]!r}, but the "
+                    f"sequence begins with {group!r}"
+                )
+    first, *more = (name for name in names if name != column)
+    if not more:
+        return [[token[first] for token in sequence] for sequence in text.X], groups
+    kept = [first, *more]
+    return [[{name: token[name] for name in kept} for token in words] for words in text.X], groups
+
+
 def check_trainable(text: Text) -> None:
     """Raise ValueError if there are known labels, and warn if columns seem to be swapped."""
     if text.known is not None:

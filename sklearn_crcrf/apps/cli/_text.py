@@ -39,6 +39,8 @@ ITEMS: list[str | None] = ["label", "*"]
 CONLLU_COLUMNS: list[str | None] = [None, "word", None, "label", *[None] * 6]
 # Maximum number of columns that nobody has named.
 MOST_COLUMNS = 1_000
+COLUMN_FORMATS = ["columns", "conllu", "csv", "crfsuite"]
+DOCUMENT_FORMATS = ["jsonl", "label-studio", "doccano", "brat", "prodigy", "spacy"]
 Columns = Sequence[str | None]
 
 
@@ -76,6 +78,8 @@ class Text(NamedTuple):
         What separates columns, if it is to be remembered.
     groups : list of str, optional
         The document of each sequence, if the file says where documents begin.
+    places : list of (int, list of (start, end)), optional
+        The number of the document of each sequence, and the characters of its tokens.
     """
 
     X: list
@@ -85,9 +89,14 @@ class Text(NamedTuple):
     rows: Rows | None = None
     separator: str | None = None
     groups: list[str] | None = None
+    places: list | None = None
 
     def place(self, sequence: int, position: int) -> str:
         """Say where a token is, in words."""
+        if self.places is not None:
+            document, offsets = self.places[sequence]
+            start, end = offsets[position]
+            return f"document {document}, characters {start} to {end}"
         if self.rows is None:
             return f"sequence {sequence}, position {position}"
         return f"line {self.rows.number(self.rows.bounds[sequence] + position)}"
@@ -142,11 +151,12 @@ def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
     add_column_names(parser, help)
     parser.add_argument(
         "--format",
-        choices=["columns", "conllu", "crfsuite"],
+        choices=[*COLUMN_FORMATS, *DOCUMENT_FORMATS],
         action=_Format,
         help="crfsuite: each line has a label and then attributes, as in the data of CRFsuite; "
         "conllu: the ten columns of CoNLL-U, of which FORM is the word and UPOS the label unless "
-        "--columns names others; default: columns, the label last, or as in training",
+        "--columns names others; csv: columns separated by commas; others: documents with spans. "
+        "Default: as the file shows; in columns the label is last, or as in training",
     )
     parser.add_argument(
         "--sep",
@@ -175,8 +185,11 @@ class _Format(argparse.Action):
     """A format of files, as columns."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        namespace.format = values
         if values == "crfsuite":
             namespace.columns = ITEMS
+        elif values == "csv" and namespace.sep is None:
+            namespace.sep = ","
         elif values == "conllu" and namespace.columns is None:
             namespace.columns = CONLLU_COLUMNS
 

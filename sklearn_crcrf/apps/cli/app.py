@@ -22,7 +22,10 @@ COMMANDS = {
     ),
     "check": ("checking", "list the labels of a file that are probably wrong"),
     "inspect": ("inspection", "print what a model has learned"),
-    "convert": ("conversion", "make a model of one of CRFsuite or CRF++"),
+    "convert": (
+        "conversion",
+        "write documents in another format, or read a model of CRFsuite or CRF++",
+    ),
     "annotate": ("annotation", "label text in a browser, while a model learns"),
     "export": ("exporting", "write the labels of annotate in columns"),
     "serve": ("service", "a page and a JSON service that label text with a model"),

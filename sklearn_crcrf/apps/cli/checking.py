@@ -2,15 +2,16 @@
 
 import argparse
 import json
+from typing import Any
 
 import numpy as np
 
 from ...display.notebook.label_issues import LabelIssueList, marked, said
 from ...estimators.label_issues import LabelIssues, find_label_issues
 from ...labels.segments.schemes import SCHEMES
-from . import _estimators
-from ._files import check_trainable
-from ._text import Text, add_columns, add_file, listed, positive, read_source, read_text
+from . import _documents, _estimators
+from ._files import add_groups, check_trainable, groups_of
+from ._text import Text, add_columns, add_file, positive
 from .tagging import Labeller
 
 
@@ -20,12 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=positive, metavar="N", default=100, help="how many to print; default: 100"
     )
-    parser.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="column with the document of each sequence, say, which is no attribute of words: a "
-        "document is judged by a model of all others",
-    )
+    add_groups(parser, "A document is judged by a model of all others")
     parser.add_argument(
         "-m",
         "--model",
@@ -42,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="a line of JSON for each label")
     _estimators.add_options(parser)
+    _documents.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,18 +46,15 @@ def run(options: argparse.Namespace) -> None:
     given = _estimators.given_options(options)
     if options.model is not None and (given or options.groups):
         raise ValueError(f"--model leaves no use for {given[0] if given else '--groups'}")
-    source = read_source(options.file, options)
     if options.model is None:
         estimator, method = _estimators.make_estimator(options), "auto"
-        text = read_text(source, options.columns, labelled=True)
+        text = _documents.read_labelled(options.file, options)
         check_trainable(text)
+        X, groups = groups_of(text, options.groups)
     else:
         labeller = Labeller(options)
-        text, method = labeller.read(source, labelled=True), "given"
-        estimator = labeller.estimator
-    X, groups = text.X, None
-    if options.groups is not None:
-        X, groups = _without_groups(text, options.groups)
+        text, method = labeller.read_labelled(options.file), "given"
+        estimator, X, groups = labeller.estimator, text.X, None
     scheme = options.scheme or "auto"
     issues = find_label_issues(estimator, X, text.y, groups, method, scheme=scheme)
     if not options.json:
@@ -69,44 +63,23 @@ def run(options: argparse.Namespace) -> None:
     _tell(text, X, issues[: options.top], options.json)
 
 
-def _without_groups(text: Text, column: str) -> tuple[list, list]:
-    """Return the tokens without the column of groups, and the group of each sequence.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column, or a sequence has several groups, or nothing else is left.
-    """
-    names = [name for name in text.columns if name not in (None, "label")]
-    if column not in names or len(names) == 1:
-        raise ValueError(
-            f"--groups must name one of two or more columns, but is {column!r}; the columns are "
-            f"{listed(text.columns)}"
-        )
-    groups = [sequence[0][column] for sequence in text.X]
-    for number, (sequence, group) in enumerate(zip(text.X, groups, strict=True)):
-        for position, token in enumerate(sequence):
-            if token[column] != group:
-                raise ValueError(
-                    f"{text.place(number, position)}: the group is {token[column]!r}, but the "
-                    f"sequence begins with {group!r}"
-                )
-    first, *more = (name for name in names if name != column)
-    if not more:
-        return [[token[first] for token in sequence] for sequence in text.X], groups
-    kept = [first, *more]
-    return [[{name: token[name] for name in kept} for token in words] for words in text.X], groups
-
-
 def _tell(text: Text, X: list, issues: LabelIssues, as_json: bool) -> None:
     listed_issues = LabelIssueList(X, issues, len(issues))
     lines = None if text.rows is None else text.rows.numbers
     begins = np.cumsum([0, *map(len, X)])
     for rank, (issue, tokens) in enumerate(zip(issues, listed_issues.tokens, strict=True), start=1):
-        line = None if lines is None else lines[begins[issue.sequence] + issue.start]
+        where: dict[str, Any] = {"line": None}
+        place = f"sequence {issue.sequence}"
+        if text.places is not None:
+            document, offsets = text.places[issue.sequence]
+            start, end = offsets[issue.start][0], offsets[issue.end - 1][1]
+            where = {"line": None, "document": document, "characters": [start, end]}
+            place = f"document {document}, characters {start} to {end}"
+        elif lines is not None:
+            where = {"line": lines[begins[issue.sequence] + issue.start]}
+            place += f", line {where['line']}"
         if as_json:
-            row = {**issue._asdict(), "line": line, "tokens": tokens}
+            row = {**issue._asdict(), **where, "tokens": tokens}
             print(json.dumps(row, ensure_ascii=False))
             continue
-        place = f"sequence {issue.sequence}" + (f", line {line}" if line is not None else "")
         print(f"\n{rank}. {place}: {said(issue, tokens)}\n   {marked(issue, tokens)}")

@@ -12,7 +12,18 @@ from ...feature_extraction import SequenceVectorizer
 from ...model_files import save_model
 from ...model_files.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
 from ...model_files.conversion.crfpp import BINARY
-from ._text import add_column_names, add_file, check_output, first_of, naming, read_content
+from ...text import read_spans
+from ...text.formats.registry import AUTO, FORMATS
+from . import _documents
+from ._text import (
+    STANDARD,
+    add_column_names,
+    add_file,
+    check_output,
+    first_of,
+    naming,
+    read_content,
+)
 
 READERS: dict[str, Callable[..., Any]] = {
     "crfsuite": read_crfsuite_model,
@@ -24,14 +35,35 @@ WAPITI = b"#mdl#"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    add_file(parser, "a model of CRFsuite, its dump, or a text that crf_learn -t wrote")
-    parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
-    parser.add_argument("--format", choices=READERS, help="default: detected")
+    add_file(
+        parser,
+        "documents with spans, in any format of an annotation tool, columns, or a folder; or, "
+        "with --model, a model of CRFsuite, its dump, or a text that crf_learn -t wrote",
+    )
+    parser.add_argument("-m", "--model", metavar="MODEL", help="write this file of a model")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="write the documents to this file, or, for brat, folder; or in the format of this "
+        "name to standard output",
+    )
+    parser.add_argument(
+        "--to", choices=FORMATS, help="format of OUT; default: as its name says, else jsonl"
+    )
+    parser.add_argument("--format", choices=[*READERS, *FORMATS], help="default: detected")
     add_column_names(parser, "names of the columns of the files to label, as for train")
+    _documents.add_offsets(parser)
+    _documents.add_alignment(parser, "strict")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read a model of another program, and write a model."""
+    """Read a model of another program, and write a model; or documents."""
+    if (options.model is None) == (options.output is None):
+        raise ValueError("convert needs --output OUT for documents, or --model MODEL for a model")
+    if options.output is not None:
+        _convert_documents(options)
+        return
     check_output(options.model)
     name, data = read_content(options.file, options.max_bytes, options.encoding)
     read = READERS[options.format or _format_of(name, data)]
@@ -40,6 +72,18 @@ def run(options: argparse.Namespace) -> None:
     if isinstance(estimator, CRFsuiteCRF):
         _check_columns(estimator.vectorizer_, options.columns)
     save_model(estimator, options.model, options.columns)
+
+
+def _convert_documents(options: argparse.Namespace) -> None:
+    if options.format in READERS:
+        raise ValueError(f"--format {options.format} is a model: say --model")
+    path: Any = options.file
+    if path == STANDARD:
+        name, data = read_content(path, options.max_bytes, options.encoding)
+        path = _documents.named_file(name, data)
+    read: Any = {"max_bytes": options.max_bytes, "encoding": options.encoding}
+    documents = read_spans(path, options.format or AUTO, offsets=options.offsets, **read)
+    _documents.write(documents, options.output, options.to, options)
 
 
 def _check_columns(vectorizer: SequenceVectorizer, columns: list[str | None] | None) -> None:

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from ...data.sequences import as_sequences
 from ...data.words import words_of
 from ...labels.segments.schemes import SCHEMES, detect_scheme
 from ...metrics import known_accuracy, segment_f1, segment_report, token_accuracy, unknown_accuracy
-from . import _estimators, _progress
-from ._text import add_columns, add_file, read_source, read_text
+from . import _documents, _estimators, _progress
+from ._files import add_groups, groups_of
+from ._text import add_columns, add_file
 from .tagging import Labeller, labels_of, named
 from .training import fit, noting_interrupts
 
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="MODEL",
         help="written by train. Without it, a model is trained on FILE and tested on TEST, or "
-        "tested on a random fifth of FILE and trained on the rest",
+        "tested on a random fifth of FILE, or of its documents, and trained on the rest",
     )
     add_columns(parser, "names of the columns of the files, as for train")
     parser.add_argument(
@@ -67,7 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "labels show, without segments for bare labels",
     )
     parser.add_argument("--json", action="store_true", help="figures as JSON")
+    add_groups(parser, "Whole documents are held out")
     _estimators.add_options(parser)
+    _documents.add_options(parser)
     _progress.add_options(parser)
 
 
@@ -80,22 +83,31 @@ def run(options: argparse.Namespace) -> None:
     if given or options.test:
         raise ValueError(f"--model leaves no use for {given[0] if given else 'a second file'}")
     labeller = Labeller(options)
-    text = labeller.read(read_source(options.file, options), labelled=True)
+    text = labeller.read_labelled(options.file)
     result = evaluate(labeller.estimator, text.X, text.y, scheme=options.scheme)
     _tell(options, result, {"labelled": (text.X, result.seconds)})
 
 
 def _train_and_test(options: argparse.Namespace) -> None:
     estimator = _estimators.make_estimator(options)
-    text = read_text(read_source(options.file, options), options.columns, labelled=True)
-    if options.test is None:
-        if len(text.X) < 2:
-            raise ValueError(f"{options.file}: there is one sequence, so none can be held out")
-        X, X_test, y, y_test = train_test_split(text.X, text.y, test_size=HELD_OUT, random_state=0)
+    text = _documents.read_labelled(options.file, options)
+    X, groups = groups_of(text, options.groups)
+    y = text.y
+    if options.test is not None:
+        test = _documents.read_labelled(options.test, options, text.columns)
+        (X_test, _), y_test = groups_of(test, options.groups), test.y
+    elif len(X) < 2:
+        raise ValueError(f"{options.file}: there is one sequence, so none can be held out")
+    elif groups is None:
+        X, X_test, y, y_test = train_test_split(X, y, test_size=HELD_OUT, random_state=0)
     else:
-        X, y = text.X, text.y
-        test = read_text(read_source(options.test, options), text.columns, labelled=True)
-        X_test, y_test = test.X, test.y
+        split = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=0)
+        train, held_out = next(split.split(X, y, groups))
+        X, X_test = [X[i] for i in train], [X[i] for i in held_out]
+        y, y_test = [y[i] for i in train], [y[i] for i in held_out]
+        if not options.json:
+            n = len({groups[i] for i in held_out})
+            print(f"held out   {n:7,} of {len(set(groups)):,} documents")
     start = time.perf_counter()
     with noting_interrupts() as interrupts:
         fit(estimator, text._replace(X=X, y=y), options, interrupts)

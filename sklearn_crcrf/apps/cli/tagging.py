@@ -153,6 +153,15 @@ class Labeller:
             "the label out, or --sep tab if words hold spaces"
         )
 
+    def read_labelled(self, file: str) -> Text:
+        """Read the tokens and labels of a file of columns, or of documents."""
+        from . import _documents
+
+        documents = _documents.read_documents([file], self._options)
+        if documents is None:
+            return self.read(read_source(file, self._options), labelled=True)
+        return _documents.text_of_documents(documents, self._options)
+
     def read(self, source: Source, labelled: bool = False) -> Text:
         """Read words; by default with the columns of training.
 
