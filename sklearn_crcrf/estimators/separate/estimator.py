@@ -89,7 +89,8 @@ class SeparateCRF(BaseSequenceClassifier):
         on held-out labels; with other pairs than "counts" it is the CRF of "maxent".
     exponent : "fit" or float, default="fit"
         The power of the rates, in [0, inf); "fit" chooses it on held-out labels: of nodes, if some
-        labels are unknown, else of whole samples.
+        labels are unknown, else of whole samples. They should be probable together, or, on graphs
+        with cycles, each for itself.
     pairs : {"counts", "maxent"} or classifier, default="counts"
         Where the rates of linked labels come from: "counts" are frequencies of labels; "maxent" is
         ``CRF(sigma=3, features="observed", dtype="float32", tol=1e-3)``, trained on pairs of linked

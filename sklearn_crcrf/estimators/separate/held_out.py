@@ -13,6 +13,8 @@ from .row_crf import roughly
 
 # By how many standard errors links, or their direction, must lower the loss to be used.
 LEAST_GAIN = 2.0
+# Loss of labels that a model finds impossible: minus the logarithm of a very small probability.
+MOST = 700.0
 
 
 class Settings(NamedTuple):
@@ -136,37 +138,68 @@ class HeldOut:
     def _losses(
         self, state: np.ndarray, exponents: Sequence[float], is_symmetric: bool
     ) -> np.ndarray:
-        """Return the weighted Brier score of each held-out label with each exponent.
-
-        Unlike the number of right labels it changes smoothly, and unlike the likelihood it forgives
-        the overconfidence of propagation on graphs with cycles.
-
-        Returns
-        -------
-        ndarray of shape (n_exponents, n_tokens)
-            Zero for tokens that are not held out.
-        """
-        losses, (_, ids, weights, _) = np.zeros((len(exponents), len(state))), self._nodes
+        """Return the losses of the labels of all folds, (n_exponents, n_losses)."""
+        losses, (_, ids, weights, _) = [], self._nodes
         for number in range(self._n_folds):
-            held_out = np.flatnonzero(self._fold == number)
-            trained = np.where(self._fold == number, -1, ids)
-            for k, exponent in enumerate(exponents):
-                error = self._predicted(state, trained, exponent, is_symmetric)[held_out]
-                error[np.arange(len(held_out)), ids[held_out]] -= 1.0
-                losses[k, held_out] = weights[held_out] * (error**2).sum(axis=1)
-        return losses
+            is_held_out = self._fold == number
+            trained = np.where(is_held_out, -1, ids)
+            given = trained if self._is_partial else np.full_like(ids, -1)
+            of_fold = []
+            for exponent in exponents:
+                scores = self._scores(state, trained, exponent, is_symmetric)
+                tokens = HeldOutTokens(ids, weights, given, is_held_out)
+                of_fold.append(tokens.losses(self._links.structure, scores))
+            losses.append(of_fold)
+        return np.concatenate(losses, axis=1)
 
-    def _predicted(
+    def _scores(
         self, state: np.ndarray, trained: np.ndarray, exponent: float, is_symmetric: bool
-    ) -> np.ndarray:
-        """Probabilities of the labels of all nodes, if the labels of a fold are held out."""
-        links, structure = self._links, self._links.structure
-        evidence = LinkEvidence(links, trained, state)
+    ) -> Scores:
+        """Return the scores of all labels, if the labels of a fold are held out."""
+        evidence = LinkEvidence(self._links, trained, state)
         (rates,) = evidence.rates([exponent], self._sigma, is_symmetric)
-        scores = rates.scores(state, exponent, links.row())
-        if self._is_partial:
-            scores = scores.allow(labels_left(trained, state.shape[1]))
-        return beliefs(structure, scores)
+        return rates.scores(state, exponent, self._links.row())
+
+
+class HeldOutTokens(NamedTuple):
+    """Labels that a model has not seen, among others.
+
+    Parameters
+    ----------
+    ids : int ndarray of shape (n_tokens,)
+        The labels of all tokens, -1 if not known.
+    weights : ndarray of shape (n_tokens,)
+    given : int ndarray of shape (n_tokens,)
+        The labels that are given in prediction, -1 for all others.
+    is_held_out : bool ndarray of shape (n_tokens,)
+    """
+
+    ids: np.ndarray
+    weights: np.ndarray
+    given: np.ndarray
+    is_held_out: np.ndarray
+
+    def losses(self, structure: Structure, scores: Scores) -> np.ndarray:
+        """Return how far scores are from the held-out labels.
+
+        On chains and forests this is minus the log-probability of all held-out labels of a unit,
+        shape (n_units,). On graphs with cycles it is the Brier score of each label, shape
+        (n_held_out,), because propagation is too sure there.
+        """
+        n_labels, chosen = scores.state.shape[1], self.is_held_out
+        scores = scores.allow(labels_left(self.given, n_labels))
+        if not structure.is_directed:
+            error = beliefs(structure, scores)[chosen]
+            error[np.arange(len(error)), self.ids[chosen]] -= 1.0
+            return self.weights[chosen] * (error**2).sum(axis=1)
+        held_out = np.where(chosen, self.ids, self.given)
+        of_labels = structure.log_partition(scores.allow(labels_left(held_out, n_labels)))[0]
+        unit = np.repeat(np.arange(structure.n_units), np.diff(structure.offsets))[chosen]
+        n_tokens, weight = (
+            np.bincount(unit, w, structure.n_units) for w in (None, self.weights[chosen])
+        )
+        surprise = np.minimum(structure.log_partition(scores)[0] - of_labels, MOST)
+        return surprise * weight / np.maximum(n_tokens, 1)
 
 
 def beliefs(structure: Structure, scores: Scores) -> np.ndarray:

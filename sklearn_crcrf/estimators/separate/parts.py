@@ -10,10 +10,10 @@ from joblib import Parallel, delayed, effective_n_jobs
 from ..._kernels.threads import my_threads
 from ...base.batches import Batch, batches_of
 from ...training import Stop, nested_fits
-from .held_out import Fold, HeldOut, beliefs, is_lower
+from .held_out import Fold, HeldOut, HeldOutTokens, is_lower
 from .nodes import Nodes, log_probabilities
 from .pairs import LinkedScores, PairAttributes, PairClassifier, fit_pairs, start_of_pairs
-from .rates import LinkEvidence, LinkRates, TypedLinks, labels_left
+from .rates import LinkEvidence, LinkRates, TypedLinks
 from .row_crf import roughly
 
 
@@ -163,7 +163,7 @@ class TrainingData(NamedTuple):
         exponents: Sequence[float],
         n_jobs: int | None = 1,
     ) -> np.ndarray:
-        """Return the weighted Brier score of each held-out label with each exponent.
+        """Return the losses of held-out labels with each exponent.
 
         Parameters
         ----------
@@ -178,24 +178,19 @@ class TrainingData(NamedTuple):
 
         Returns
         -------
-        ndarray of shape (n_exponents, n_held_out)
+        ndarray of shape (n_exponents, n_losses)
+            As :meth:`HeldOutTokens.losses`.
         """
-        (_, ids, weights, n), (trained, is_held_out, units, is_partial) = self.nodes, fold
+        (_, ids, weights, _), (trained, is_held_out, units, is_partial) = self.nodes, fold
         links, tokens, numbers = self.links.take(units)
         model = LinkedScores(pairs, every[tokens], links, self.attributes, tokens, numbers)
 
         def of_batch(batch: Batch) -> np.ndarray:
             here = tokens[batch.start : batch.stop]
-            chosen = is_held_out[here]
-            y, weight = ids[here][chosen], weights[here][chosen]
-            losses = []
-            for scores in model.scores(batch, all_rates, exponents):
-                if is_partial:
-                    scores = scores.allow(labels_left(trained[here], n))
-                error = beliefs(batch.structure, scores)[chosen]
-                error[np.arange(len(y)), y] -= 1.0
-                losses.append(weight * (error**2).sum(axis=1))
-            return np.array(losses)
+            given = trained[here] if is_partial else np.full(len(here), -1)
+            held_out = HeldOutTokens(ids[here], weights[here], given, is_held_out[here])
+            every = model.scores(batch, all_rates, exponents)
+            return np.array([held_out.losses(batch.structure, scores) for scores in every])
 
         with my_threads(effective_n_jobs(n_jobs)) as threads:
             batches = batches_of(links.structure, model.scores_per_token)
