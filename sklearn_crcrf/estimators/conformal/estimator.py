@@ -136,6 +136,8 @@ class ConformalSequenceClassifier(WrappingClassifier):
     k: int = 100
     cv: Any = None
 
+    _promise = None  # the parameters of the last calibration
+
     _parameter_constraints: ClassVar[dict] = {
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "target": [StrOptions({"labelling", "recall", "token"})],
@@ -229,6 +231,8 @@ class ConformalSequenceClassifier(WrappingClassifier):
         ------
         NotFittedError
             If nothing was calibrated yet.
+        ValueError
+            If what is promised has changed since.
         """
         self._check_calibrated()
         if self.target == "labelling":
@@ -270,6 +274,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
         return [found for result in results for found in result]
 
     def _fit(self, samples: Samples, groups: Any) -> None:
+        self._promise = None
         sequences, _ = self._check_training(*samples, reset=True)
         with nested_fits():
             self._adopt(fit_expert(clone(self.estimator), *samples))
@@ -277,6 +282,10 @@ class ConformalSequenceClassifier(WrappingClassifier):
             has_number = isinstance(self.cv, Integral) and groups is not None
             cv = GroupKFold(self.cv) if has_number else self.cv
             fold, truth = folds_of(cv, sequences, groups), Truth.of(sequences, groups)
+            if len({*zip(truth.sample.tolist(), fold.tolist(), strict=True)}) > truth.n_samples():
+                raise ValueError(
+                    "cv divides groups: pass a number of folds, GroupKFold() or LeaveOneGroupOut()"
+                )
             self._calibrate(truth, self._out_of_fold(truth, samples, sequences, fold))
 
     def _adopt(self, fitted: Any) -> None:
@@ -329,7 +338,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
 
     def _calibrate(self, truth: Truth, scored: Scored) -> None:
         """Set the threshold, by how probable the truth is."""
-        samples = "sequences" if len(np.unique(truth.sample)) == len(truth.y) else "groups"
+        samples = "sequences" if truth.n_samples() == len(truth.y) else "groups"
         if self.target == "recall":
             samples += " with names"
             if are_of_names(self.classes_).all():
@@ -345,7 +354,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
         missed = {"labelling": Truth.labellings, "token": Truth.labels, "recall": of_names}
         units = missed[self.target](truth, score)
         self.threshold_ = risk_threshold(*units, self.confidence_level, samples)
-        self.n_calibration_ = len(np.unique(units.sample))
+        self.n_calibration_, self._promise = units.n_samples(), self._promised()
         if self.threshold_ == 0:
             problem = f"{np.mean(units.score == 0):.1%} of the truth has the probability 0"
             remedy = "use a model with smoothed probabilities"
@@ -359,11 +368,19 @@ class ConformalSequenceClassifier(WrappingClassifier):
 
     def _check_calibrated(self) -> None:
         check_fitted(self)
-        if not hasattr(self, "threshold_"):
+        if self._promise is None:
             raise NotFittedError(
                 "nothing is promised before calibration: call conformalize(X, y) with sequences "
                 "that fit has not seen, or fit with a cv"
             )
+        if self._promise != self._promised():
+            raise ValueError(
+                "confidence_level, target, unit or k has changed since calibration: call "
+                "conformalize again"
+            )
+
+    def _promised(self) -> Any:
+        return self.confidence_level, self.target, self.unit, self.k
 
     def _found(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """Say which tokens of a batch are probable enough to be of a name."""
@@ -380,7 +397,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
         yield from labels("classes_", self.classes_)
         same = self.classes_.tolist() == self._classifier().classes_.tolist()
         yield Fact("classes_", same, "must be the labels of estimator_")
-        if hasattr(self, "threshold_"):
+        if self._promise is not None:
             yield Array("threshold_", np.asarray(self.threshold_), (), 0.0, 1.0)
             yield Fact("threshold_", self.threshold_ > 0, "must be positive")
 
@@ -389,8 +406,9 @@ class ConformalSequenceClassifier(WrappingClassifier):
         check_fitted(self)
         mirror = self._check_X(X).mirror
         classifier, X = unwrap(self.estimator_, X)
-        classifier = copy(classifier)
-        classifier.n_jobs = self.n_jobs
+        if self.n_jobs is not None:
+            classifier = copy(classifier)
+            classifier.n_jobs = self.n_jobs
         return classifier._map(X, function, *args, **options)[0], mirror
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:

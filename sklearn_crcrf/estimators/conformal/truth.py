@@ -30,6 +30,10 @@ class Units(NamedTuple):
     score: np.ndarray
     sample: np.ndarray
 
+    def n_samples(self) -> int:
+        """Return the number of sequences, or groups, that have one."""
+        return len(np.unique(self.sample))
+
 
 class Truth(NamedTuple):
     """True labels, of which some may not be known.
@@ -59,14 +63,18 @@ class Truth(NamedTuple):
         classes, ids, _ = encode_partial_labels(sequences.y)
         return cls(sequences.y, sample, classes, ids)
 
+    def n_samples(self) -> int:
+        """Return the number of sequences, or groups."""
+        return len(np.unique(self.sample))
+
     def tokens(self, sequences: np.ndarray) -> np.ndarray:
         """Return the numbers of the tokens of some sequences."""
         return joined_ranges(self.y.offsets[sequences], self.y.lengths[sequences])
 
     def columns(self, sequences: np.ndarray, classes: np.ndarray) -> SequenceArray:
         """Return the columns of the labels of some sequences, -1 where there is none."""
-        columns = np.append(places_of(self.classes, classes), -1)[self.ids]
-        return self.y.with_data(columns)[sequences]
+        own = self.y.with_data(self.ids)[sequences]
+        return own.with_data(np.append(places_of(self.classes, classes), -1)[own.data])
 
     def labellings(self, score: np.ndarray) -> Units:
         """Return the sequences that are not empty and whose labels are all known."""

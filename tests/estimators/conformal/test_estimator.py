@@ -451,6 +451,29 @@ def test_what_cannot_be_done_is_said():
 def test_a_fit_forgets_what_was_promised():
     model = ConformalSequenceClassifier(EmpiricalCRF(), 0.8).fit(*TRAIN).conformalize(*MORE)
     assert not hasattr(model.fit(*TRAIN), "threshold_")
+    with pytest.raises(NotFittedError):
+        model.predict_set(MORE[0])
+
+
+@for_each(
+    ("name", "value"), [("confidence_level", 0.9), ("target", "recall"), ("unit", "span"), ("k", 9)]
+)
+def test_what_is_promised_cannot_change_unnoticed(name, value):
+    model = ConformalSequenceClassifier(MODEL, 0.8).conformalize(*MORE)
+    for method in model.predict_set, model.predict_spans:
+        model.set_params(**{name: value})
+        if model.target == "recall" or method == model.predict_set:
+            with pytest.raises(ValueError, match="call conformalize again"):
+                method(MORE[0][:3])
+    assert len(model.conformalize(*MORE).predict_set(MORE[0][:3])) == 3
+
+
+def test_folds_must_not_divide_groups():
+    X, y = TRAIN
+    with pytest.raises(ValueError, match="cv divides groups"):
+        ConformalSequenceClassifier(EmpiricalCRF(), 0.8, cv=LeaveOneOut()).fit(
+            X, y, groups=np.arange(150) // 2
+        )
 
 
 def test_searches_and_cross_validation_need_no_calibration():
