@@ -33,6 +33,7 @@ QUESTIONS = {
     "serving": "How fast is one sentence labelled?",
     "speed": "How fast is counting?",
     "starts": "Does training start better from counts?",
+    "text": "Are promises kept, and from text to spans, how fast?",
     "trees": "What do trees gain over chains?",
     "two_stages": "What do a second stage and a pool gain?",
     "unlabelled": "What do sentences without labels add?",

@@ -78,7 +78,7 @@ class SequencePipeline(Pipeline):
         Parameters
         ----------
         X : what the first step takes
-        y, groups : as in :meth:`ConformalSequenceClassifier.conformalize`
+        y, groups : as in :meth:`sklearn_crcrf.ConformalSequenceClassifier.conformalize`
 
         Returns
         -------
@@ -141,7 +141,7 @@ class SequencePipeline(Pipeline):
         Returns
         -------
         sets
-            As of :meth:`ConformalSequenceClassifier.predict_set`.
+            As of :meth:`sklearn_crcrf.ConformalSequenceClassifier.predict_set`.
         """
         return self._last.predict_set(self._transformed(X))
 

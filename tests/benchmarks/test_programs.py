@@ -91,6 +91,7 @@ PROGRAMS = {
     ),
     "induction": (5, ["--tables", "chunking"]),
     "criteria": (4, ["--tasks", "chunking", "--criteria", "log_loss", "mce_f1", "--costs"]),
+    "text": (30, ["--tables", "labellings", "recall"]),
     "trees": (14, ["--tables", "constraint", "kernels", "--runs", "1"]),
 }
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, LeaveOneOut
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...base.batch_values import best_paths, spans_of, token_marginals
@@ -79,9 +79,10 @@ class ConformalSequenceClassifier(WrappingClassifier):
         are found.
     k : int, default=100
         Of "labelling": the labellings in a set are among the ``k`` most probable ones.
-    cv : int, splitter or iterable of splits, default=None
-        By which folds ``fit`` calibrates; None if it does not. For an :class:`EmpiricalCRF`,
-        ``LeaveOneOut()``, or ``LeaveOneGroupOut()`` with groups, is exact and takes a few seconds.
+    cv : None, "left_out", int, splitter or iterable of splits, default=None
+        By which folds ``fit`` calibrates; None if it does not. "left_out" leaves out one sequence,
+        or one group, at a time; for an :class:`EmpiricalCRF` without ``exponents="fit"`` this is
+        exact and takes seconds.
 
     Attributes
     ----------
@@ -143,7 +144,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
         "target": [StrOptions({"labelling", "recall", "token"})],
         "unit": [StrOptions({"token", "span"})],
         "k": [Interval(Integral, 1, None, closed="left")],
-        "cv": ["cv_object", None],
+        "cv": ["cv_object", StrOptions({"left_out"}), None],
     }
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -279,14 +280,18 @@ class ConformalSequenceClassifier(WrappingClassifier):
         with nested_fits():
             self._adopt(fit_expert(clone(self.estimator), *samples))
         if self.cv is not None:
-            has_number = isinstance(self.cv, Integral) and groups is not None
-            cv = GroupKFold(self.cv) if has_number else self.cv
-            fold, truth = folds_of(cv, sequences, groups), Truth.of(sequences, groups)
+            fold = folds_of(self._splitter(groups is not None), sequences, groups)
+            truth = Truth.of(sequences, groups)
             if len({*zip(truth.sample.tolist(), fold.tolist(), strict=True)}) > truth.n_samples():
                 raise ValueError(
-                    "cv divides groups: pass a number of folds, GroupKFold() or LeaveOneGroupOut()"
+                    'cv divides groups: pass a number of folds, "left_out" or GroupKFold()'
                 )
             self._calibrate(truth, self._out_of_fold(truth, samples, sequences, fold))
+
+    def _splitter(self, has_groups: bool) -> Any:
+        if isinstance(self.cv, str):
+            return LeaveOneGroupOut() if has_groups else LeaveOneOut()
+        return GroupKFold(self.cv) if has_groups and isinstance(self.cv, Integral) else self.cv
 
     def _adopt(self, fitted: Any) -> None:
         self.estimator_ = fitted

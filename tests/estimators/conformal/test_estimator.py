@@ -12,7 +12,6 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
-    LeaveOneGroupOut,
     LeaveOneOut,
     cross_val_predict,
 )
@@ -236,8 +235,9 @@ def truth_by_refits(target, models, X, y):
 @for_each(
     ("estimator", "cv", "folds"),
     [
+        (EmpiricalCRF(), "left_out", "sequences"),
         (EmpiricalCRF(), LeaveOneOut(), "sequences"),
-        (EmpiricalCRF(), LeaveOneGroupOut(), "groups"),
+        (EmpiricalCRF(), "left_out", "groups"),
         (EmpiricalCRF(), 4, "blocks"),
         (HMM(), KFold(4), "blocks"),
         (HMM(), 3, "thirds"),
@@ -387,7 +387,8 @@ def test_pipelines_clones_pickles_and_files(tmp_path):
     assert [list(own) for own in pipeline.predict_set(X[:20])] == [
         list(own) for own in inside.predict_set(X[:20])
     ]
-    for fitted in inside, pipeline, ConformalSequenceClassifier(MODEL, 0.8).conformalize(X, y):
+    left_out = ConformalSequenceClassifier(EmpiricalCRF(), 0.8, cv="left_out").fit(*TRAIN)
+    for fitted in inside, pipeline, left_out, clone(left_out).fit(*TRAIN).conformalize(X, y):
         save_model(fitted, tmp_path / "model.crcrf")
         for copied in (
             pickle.loads(pickle.dumps(fitted)),
@@ -441,7 +442,13 @@ def test_what_cannot_be_done_is_said():
         )
     with pytest.raises(ValueError, match="must be a fitted sequence classifier"):
         ConformalSequenceClassifier(SequenceVectorizer()).fit(X, y)
-    for name, value in {"confidence_level": 1.0, "target": "names", "unit": "word", "k": 0}.items():
+    for name, value in {
+        "confidence_level": 1.0,
+        "target": "names",
+        "unit": "word",
+        "k": 0,
+        "cv": "all",
+    }.items():
         with pytest.raises(ValueError, match=name):
             clone(model).set_params(**{name: value}).fit(X, y)
         with pytest.raises(ValueError, match=name):

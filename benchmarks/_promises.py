@@ -1,0 +1,142 @@
+"""How often sets and spans hold what they promise."""
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from _common import yes_or_no
+from corpora import CORPORA
+from exponents import Part
+from sklearn.model_selection import RepeatedKFold
+
+from sklearn_crcrf import ConformalSequenceClassifier, EmpiricalCRF
+from sklearn_crcrf.datasets import fetch_conll2002
+
+TASKS = "Dutch names", "German names", "chunks", "Greek tags", "German tags"
+NAMES = "Dutch names", "Dutch names, tags", "German names", "chunks", "chunks, tags"
+LEVELS, RECALLS = (0.8, 0.9, 0.95), (0.95, 0.98, 0.99)
+# Half of a test part calibrates, the other half is tested, and the other way round.
+N_HALVINGS = 2
+# How far below the promise the mean may be, and how large sets may be on average at which level.
+SLACK, MOST, MOST_AT = 0.01, 2.0, 0.9
+
+Conformal = ConformalSequenceClassifier
+
+
+def labellings(args: argparse.Namespace) -> None:
+    """Sets of whole labellings."""
+    columns = ["corpus", "best labelling right, %", "promised, %", "held, %", "labellings in a set"]
+    args.report.table("Whole labellings", [*columns, "met"], _labellings(args))
+
+
+def _labellings(args: argparse.Namespace) -> Iterator[list[str]]:
+    for name, model, (X, y) in _fitted(TASKS, args):
+        right = np.mean([list(a) == b for a, b in zip(model.predict(X), y, strict=True)])
+        for level in LEVELS:
+            figures = _halved((X, y), Conformal(model, level), _held_and_size)
+            shown, met = ["refused", ""], "refused"
+            if figures is not None:
+                held, size = figures
+                met = yes_or_no(held >= level - SLACK and (level != MOST_AT or size <= MOST))
+                shown = [f"{100 * held:.1f}", f"{size:.2f}"]
+            yield [name, f"{100 * right:.1f}", f"{100 * level:g}", *shown, met]
+
+
+def _held_and_size(model: Any, X: list, y: list) -> tuple[float, float]:
+    sets = [[labels for labels, _ in found] for found in model.predict_set(X)]
+    held = np.mean([gold in found for found, gold in zip(sets, y, strict=True)])
+    return float(held), float(np.mean([len(found) for found in sets]))
+
+
+def recall(args: argparse.Namespace) -> None:
+    """Tokens of names that are missed."""
+    columns = ["corpus", "missed by best paths, %", "allowed, %", "missed, %", "others found, %"]
+    args.report.table("Tokens of names", [*columns, "met"], _recall(args))
+
+
+def _recall(args: argparse.Namespace) -> Iterator[list[str]]:
+    for name, model, test in _fitted(NAMES, args):
+        plain = _missed(_names_of(model.predict(test[0])), test[1])
+        for level in RECALLS:
+            figures = _halved(test, Conformal(model, level, "recall"), _missed_and_found)
+            shown, met = ["refused", ""], "refused"
+            if figures is not None:
+                met = yes_or_no(figures[0] <= 1 - level + SLACK)
+                shown = [f"{100 * share:.2f}" for share in figures]
+            yield [name, f"{100 * plain:.2f}", f"{100 * (1 - level):.0f}", *shown, met]
+
+
+def other_days(args: argparse.Namespace) -> None:
+    """Calibrated with the training days, or with other days."""
+    columns = ["calibrated with", "tested on", "allowed, %", "missed, %", "others found, %"]
+    args.report.table("Dutch names of other days", columns, _other_days(args))
+
+
+def _other_days(args: argparse.Namespace) -> Iterator[list[str]]:
+    train, testa, testb = (_dutch(part, args) for part in ("train", "testa", "testb"))
+    exponents = EmpiricalCRF(exponents="fit").fit(*train).exponents_
+    crf = EmpiricalCRF(exponents=exponents)
+    for level in RECALLS:
+        alone = Conformal(crf, level, "recall", cv="left_out").fit(*train)
+        later = Conformal(alone.estimator_, level, "recall").conformalize(*testa)
+        for title, model, name, test in (
+            ("training days, leave-one-out", alone, "testa", testa),
+            ("training days, leave-one-out", alone, "testb", testb),
+            ("testa", later, "testb", testb),
+        ):
+            figures = (f"{100 * share:.2f}" for share in _missed_and_found(model, *test))
+            yield [title, name, f"{100 * (1 - level):.0f}", *figures]
+
+
+def _dutch(part: str, args: argparse.Namespace) -> Part:
+    X, y = fetch_conll2002(part, return_X_y=True, download_if_missing=args.download)
+    return [[token["word"] for token in x] for x in X][: args.sentences], y[: args.sentences]
+
+
+def _fitted(names: tuple[str, ...], args: argparse.Namespace) -> Iterator[tuple[str, Any, Part]]:
+    for name in names:
+        train, test = CORPORA[name].load(args)
+        yield name, EmpiricalCRF(exponents="fit").fit(*train), test
+
+
+def _halved(part: Part, model: Any, measure: Callable[..., tuple]) -> np.ndarray | None:
+    """Measure a model on one half of a part, calibrated with the other one, on average.
+
+    None if a half cannot keep the promise.
+    """
+    X, y = part
+
+    def half(which: np.ndarray) -> Part:
+        return [X[i] for i in which], [y[i] for i in which]
+
+    halves = RepeatedKFold(n_splits=2, n_repeats=N_HALVINGS, random_state=0).split(X)
+    try:
+        found = [measure(model.conformalize(*half(one)), *half(other)) for one, other in halves]
+    except ValueError as error:
+        if "confidence_level" not in str(error):
+            raise
+        return None
+    return np.mean(found, axis=0)
+
+
+def _missed_and_found(model: Any, X: list, y: list) -> tuple[float, float]:
+    """Mean share of tokens of names that are missed, and share of other tokens that are found."""
+    found = model.predict_set(X)
+    pairs = zip(found, y, strict=True)
+    others = [f for own, gold in pairs for f, label in zip(own, gold, strict=True) if label == "O"]
+    return _missed(found, y), float(np.mean(others))
+
+
+def _missed(found: Any, y: list) -> float:
+    """Mean, over sequences that have names, of the share of their tokens that is not found."""
+    shares = []
+    for own, gold in zip(found, y, strict=True):
+        missed = [not is_found for is_found, label in zip(own, gold, strict=True) if label != "O"]
+        if missed:
+            shares.append(np.mean(missed))
+    return float(np.mean(shares))
+
+
+def _names_of(labels: Any) -> list[list[bool]]:
+    return [[label != "O" for label in own] for own in labels]
