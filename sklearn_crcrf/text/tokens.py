@@ -21,8 +21,9 @@ M = f"[{MARK}{JOINER}]"
 LEADING = rf"(?:(?<!{M}){M}++)?"
 VISIBLE = rf"[^\s{MARK}{JOINER}]"
 FLAG = rf"[\U0001f1e6-\U0001f1ff]{M}*+[\U0001f1e6-\U0001f1ff]"
+TONE = "[\U0001f3fb-\U0001f3ff]"
 SYLLABLE = "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?"  # of Hangul, as its letters
-CHARACTER = rf"(?:{FLAG}|{SYLLABLE}|{VISIBLE})(?:{JOINER}{VISIBLE}|{M})*+"
+CHARACTER = rf"(?:{FLAG}|{SYLLABLE}|{VISIBLE})(?:{JOINER}(?:{SYLLABLE}|{VISIBLE})|{TONE}|{M})*+"
 
 LETTER, END = rf"[^\W\d_]{M}*+", rf"(?![\w{MARK}{JOINER}])"
 APOSTROPHE, BLANK = "['\u2019]", r"[^\S\n\r]"
@@ -37,21 +38,24 @@ ABBREVIATION = (
     rf"|(?:{BEFORE_WORDS}|{LETTER})\.(?={BLANK}+\w)|(?:{BEFORE_NUMBERS})\.(?={BLANK}+\d))"
 )
 ADDRESS = rf"(?:https?://|www\.)(?:[\w/]++{M}*+|[.~:?#@!$&*+,;=%-]++(?=[\w/]))++"
-# "'s" and "n't" after a word; "'88", "'t" before one; "l'" before one.
+# "'s" and "n't" after a word; "'88" and "'t" before one; "l'" before one.
 CLITIC, NEGATION = rf"(?i:s|m|d|ll|re|ve){END}", rf"(?i:n{APOSTROPHE}t){END}"
 SHORTENED = (
-    rf"(?<=[\w{MARK}{JOINER}]){APOSTROPHE}{CLITIC}"
-    rf"|{APOSTROPHE}(?i:\d\ds?|[stnkmrd]|em|tis|twas|til){END}(?!{APOSTROPHE})(?!-\w)"
+    rf"{APOSTROPHE}(?:(?i:\d\ds?|[tnkr]|em|tis|twas|til){END}|{CLITIC})"
+    rf"(?!{APOSTROPHE}(?!\w))(?!-\w)"
 )
-ELIDED = rf"(?:(?<=(?<![\w{MARK}{JOINER}'\u2019])[cdjlmnstCDJLMNST].)|(?<=qu.)|(?<=ll.))"
+ELIDED = rf"[cdjlmnstCDJLMNST]{APOSTROPHE}(?=\w)(?!{CLITIC})"
 LETTERS = rf"(?:[^\WnN]++|(?!{NEGATION})[nN]|{M}++)*+"
-JOINT = rf"(?:[-.@]|(?<=\d)[,:/](?=\d)|(?<=[A-Z])&(?=[A-Z])|{APOSTROPHE}(?!{CLITIC})(?!{ELIDED}))"
+JOINT = (
+    rf"(?:[-.@]|(?<=\d)[,:/](?=\d)|(?<=[A-Z])&(?=[A-Z](?!{M}))"
+    rf"|(?<!qu)(?<!ll){APOSTROPHE}(?!{CLITIC}))"
+)
 WORD = (
     rf"(?:{APOSTROPHE}(?i:[st])-(?=\w))?\w{LETTERS}(?:{JOINT}{M}*+\w{LETTERS})*+"
-    rf"(?:{APOSTROPHE}(?!{CLITIC}){ELIDED}(?=\w))?"
+    rf"(?:(?:(?<=qu)|(?<=ll)){APOSTROPHE}(?=\w)(?!{CLITIC}))?"
 )
 RUN = rf"([-.!?*'`~])\1+{M}*+"
-WORDS = rf"{LEADING}(?:{ADDRESS}|{ABBREVIATION}|{NEGATION}|{SHORTENED}|{WORD}|{RUN}|{CHARACTER})"
+WORDS = rf"{LEADING}(?:{ADDRESS}|{ABBREVIATION}|{NEGATION}|{SHORTENED}|{ELIDED}|{WORD}|{RUN}|{CHARACTER})"
 
 PATTERNS = {"words": re.compile(WORDS), "characters": re.compile(LEADING + CHARACTER)}
 
@@ -64,7 +68,7 @@ ENDS = re.compile(
 )
 NEXT = re.compile(r"\s+(\S)")
 # The letters, digits and points before a point, and how many characters are looked at.
-BEFORE, LONGEST = re.compile(rf"(?:\w|\.(?=\w)|{M})+\Z"), 20
+BEFORE, LONGEST = re.compile(rf"\w(?:\w|\.(?=\w)|{M})*+\Z"), 20
 SHORT = re.compile(ABBREVIATION)
 
 
@@ -234,6 +238,6 @@ def _kind(character: str) -> str:
         return character if character in "\r\n" else " "
     if character in BLANKS:
         return " "
-    if category in ("Mn", "Mc", "Me", "Cf") or "\U0001f3fb" <= character <= "\U0001f3ff":
+    if category in ("Mn", "Mc", "Me", "Cf"):
         return MARK
     return "\ufffd" if character in (MARK, JOINER) else character

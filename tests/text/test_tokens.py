@@ -32,6 +32,7 @@ texts = st.lists(st.sampled_from(PIECES) | st.characters(), max_size=25).map("".
         ("Donau\u00addampf 8\u00ad", ["Donau\u00addampf", "8\u00ad"]),
         ("I \u2764\ufe0f it", ["I", "\u2764\ufe0f", "it"]),
         ("👨\u200d👩\u200d👧👍\U0001f3fd!", ["👨\u200d👩\u200d👧", "👍\U0001f3fd", "!"]),
+        ("\U0001f3fd a\U0001f3fd", ["\U0001f3fd", "a", "\U0001f3fd"]),
         ("🇩🇪🇫🇷 🇩", ["🇩🇪", "🇫🇷", "🇩"]),
         ("\ufeffHello \u200e(\u200fa)", ["\ufeffHello", "\u200e(\u200f", "a", ")"]),
         ("a \u200d \u0301 \u00ad", ["a"]),
@@ -89,7 +90,9 @@ def test_tokens_are_the_parts_of_the_text_that_can_be_seen(text, tokenizer):
 @given(texts, st.sampled_from(TOKENIZERS))
 @example("É. a n\u0303't ≠==", "words")
 @example("www.Àa http://=≠b", "words")
-@example("각", "characters")
+@example("A&Ù", "words")
+@example("≠a. 5 ≠n'ta ≠'s'", "words")
+@example("각a\u200d한", "characters")
 def test_normal_forms_agree(text, tokenizer):
     def composed(tokens):
         return [unicodedata.normalize("NFC", token) for token in tokens]
