@@ -51,3 +51,4 @@ from .feature_extraction import WordClusters as WordClusters
 from .feature_extraction import WordVectors as WordVectors
 from .feature_extraction import text_features as text_features
 from .labels.stratified import SequenceStratifiedKFold as SequenceStratifiedKFold
+from .text.estimator import TextTagger as TextTagger

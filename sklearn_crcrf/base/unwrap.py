@@ -60,7 +60,8 @@ def steps_of(estimator: Any) -> tuple[list, Any]:
         used = [step for _, step in before if step not in (None, "passthrough")]
         return used + transformers, last
     if not isinstance(estimator, BaseSequenceClassifier) and hasattr(estimator, "estimator"):
-        return steps_of(getattr(estimator, "best_estimator_", estimator.estimator))
+        fitted = getattr(estimator, "estimator_", estimator.estimator)
+        return steps_of(getattr(estimator, "best_estimator_", fitted))
     return [], estimator
 
 

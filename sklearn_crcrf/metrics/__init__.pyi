@@ -14,6 +14,7 @@ from .segments import segment_f1 as segment_f1
 from .segments import segment_precision as segment_precision
 from .segments import segment_precision_recall_f1 as segment_precision_recall_f1
 from .segments import segment_recall as segment_recall
+from .spans import span_precision_recall_f1 as span_precision_recall_f1
 from .tokens import known_accuracy as known_accuracy
 from .tokens import sequence_accuracy as sequence_accuracy
 from .tokens import token_accuracy as token_accuracy

@@ -55,9 +55,12 @@ WORD = (
     rf"(?:(?:(?<=qu)|(?<=ll)){APOSTROPHE}(?=\w)(?!{CLITIC}))?"
 )
 RUN = rf"([-.!?*'`~])\1+{M}*+"
-WORDS = rf"{LEADING}(?:{ADDRESS}|{ABBREVIATION}|{NEGATION}|{SHORTENED}|{ELIDED}|{WORD}|{RUN}|{CHARACTER})"
+RULES = ADDRESS, ABBREVIATION, NEGATION, SHORTENED, ELIDED, WORD, RUN, CHARACTER
 
-PATTERNS = {"words": re.compile(WORDS), "characters": re.compile(LEADING + CHARACTER)}
+PATTERNS = {
+    "words": re.compile(f"{LEADING}(?:{'|'.join(RULES)})"),
+    "characters": re.compile(LEADING + CHARACTER),
+}
 
 TOKENIZERS, SENTENCES = ("words", "characters"), ("lines", "rule")
 LINES = re.compile(r"[^\n\r]+")

@@ -63,8 +63,8 @@ INPUTS = {
 PREDICTING = [name for name, kind in ESTIMATORS.items() if hasattr(kind, "predict")]
 # Its structure has scores of segments, and no scores of labels to constrain.
 OWN_SCORES = ("SemiMarkovCRF",)
-FROM_VOTES = ("SequenceLabelModel",)
-SCORED = [name for name in PREDICTING if name not in OWN_SCORES + FROM_VOTES]
+OTHER_DATA = ("SequenceLabelModel", "TextTagger")  # of votes, and of texts
+SCORED = [name for name in PREDICTING if name not in OWN_SCORES + OTHER_DATA]
 
 
 @pytest.mark.parametrize("name", OWN_SCORES)
@@ -75,7 +75,7 @@ def test_scores_of_other_structures_cannot_be_constrained(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in PREDICTING if name not in OWN_SCORES + FROM_VOTES]
+    "name", [name for name in PREDICTING if name not in OWN_SCORES + OTHER_DATA]
 )
 def test_every_estimator_takes_constraints(name):
     estimator = ESTIMATORS[name](**ARGUMENTS.get(name, {}))

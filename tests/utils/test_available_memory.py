@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import sklearn_crcrf
-from sklearn_crcrf import CRF, HMM, EmpiricalCRF, SequenceLabelModel
+from sklearn_crcrf import CRF, HMM, EmpiricalCRF, SequenceLabelModel, TextTagger
 from sklearn_crcrf.feature_extraction import Window
 from sklearn_crcrf.utils import memory
 from sklearn_crcrf.utils.memory import available_memory, require_memory
@@ -16,7 +16,7 @@ CLASSES = [
     for name in sklearn_crcrf.__all__
     if isinstance(value := getattr(sklearn_crcrf, name), type)
     and hasattr(value, "predict")
-    and value is not SequenceLabelModel  # takes votes
+    and value not in (SequenceLabelModel, TextTagger)  # which take votes, and texts
 ]
 
 

@@ -1,0 +1,275 @@
+"""TextTagger: an estimator of spans of characters."""
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
+
+from ..base.unwrap import tagger_of, unwrap
+from ..labels.segments.schemes import SCHEMES
+from ..metrics.spans import span_precision_recall_f1
+from ..training import FittedState, nested_fits
+from ..utils.replaced_parts import check_fitted
+from ..utils.soundness import Fact, Requirement, Sound, labels
+from .reading import TokenizedTexts
+from .redaction import REPLACE, redacted
+from .spans import ALIGNMENTS, Span
+from .tagger import SpanTagger
+from .tokens import SENTENCES, TOKENIZERS
+
+
+def _conformalizes(tagger: "TextTagger") -> bool:
+    """Say whether the estimator can be calibrated on texts of its own; its AttributeError else."""
+    return bool(getattr(tagger, "estimator_", tagger.estimator).conformalize)
+
+
+@dataclass(eq=False, repr=False)
+class TextTagger(FittedState, Sound, BaseEstimator):
+    """Find spans of characters in texts by a sequence classifier.
+
+    A sample is a document. Its text is cut into sentences and tokens; the estimator learns and
+    predicts labels of the tokens, which are written from spans and read as spans, always with the
+    characters of the given text. In cross-validation and searches documents stay whole, and an
+    estimator whose ``fit`` takes ``groups`` gets the document of each sentence.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A sequence classifier of tokens that are strings, or a pipeline or search that ends in one.
+    tokenizer : {"words", "characters"} or callable, default="words"
+        How text is cut into tokens, see :func:`~sklearn_crcrf.text.find_tokens`.
+    sentences : {"lines", "rule"} or callable, default="lines"
+        How text is cut into sequences, see :func:`~sklearn_crcrf.text.find_sentences`. In training
+        no sentence ends within a span.
+    alignment : {"expand", "contract", "strict"}, default="expand"
+        What becomes of spans that do not begin and end where tokens do, or overlap, see
+        :func:`~sklearn_crcrf.text.spans_to_labels`.
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+        How the labels of tokens spell spans.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+    classes_ : ndarray of shape (n_labels,)
+        The labels of tokens.
+
+    See Also
+    --------
+    sklearn_crcrf.text.read_spans : Documents and spans from files of many formats.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF, TextTagger
+    >>> texts = ["Ann lives in Rome.", "Bob left Paris."]
+    >>> spans = [[(0, 3, "PER"), (13, 17, "LOC")], [(0, 3, "PER"), (9, 14, "LOC")]]
+    >>> tagger = TextTagger(EmpiricalCRF()).fit(texts, spans)
+    >>> [span[:3] for span in tagger.predict(["Bob lives in Paris."])[0]]
+    [(0, 3, 'PER'), (13, 18, 'LOC')]
+    >>> tagger.redact("Ann left Rome.")
+    '[PER] left [LOC].'
+    """
+
+    estimator: Any
+    tokenizer: str | Callable = "words"
+    sentences: str | Callable = "lines"
+    alignment: str = "expand"
+    _: KW_ONLY
+    scheme: str = "IOB2"
+
+    _parameter_constraints: ClassVar[dict] = {
+        "tokenizer": [StrOptions(set(TOKENIZERS)), callable],
+        "sentences": [StrOptions(set(SENTENCES)), callable],
+        "alignment": [StrOptions(set(ALIGNMENTS))],
+        "scheme": [StrOptions(set(SCHEMES))],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, texts: Any, spans: Any, groups: Any = None) -> Self:
+        """Learn from texts and their spans.
+
+        Parameters
+        ----------
+        texts : list of str
+        spans : list of lists of Span, or of (start, end, label)
+            The spans of each text.
+        groups : array-like of shape (n_texts,), optional
+            What documents belong together, for an estimator whose ``fit`` takes groups; by default
+            each document is a group.
+
+        Returns
+        -------
+        self
+            If fitting fails or is interrupted, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If a span is not valid, or ``alignment`` refuses it; the message names the document and
+            the characters.
+        """
+        X, y, group = self._training(texts, spans, groups)
+        with self._replaced_by(self._unfitted()) as twin, nested_fits():
+            grouped = has_fit_parameter(self.estimator, "groups")
+            if groups is not None and not grouped:
+                raise ValueError(f"the fit of {self.estimator!r} takes no groups")
+            twin.estimator_ = clone(self.estimator).fit(
+                X, y, **({"groups": group} if grouped else {})
+            )
+            twin.classes_ = unwrap(twin.estimator_)[0].classes_
+        return self
+
+    @available_if(_conformalizes)
+    def conformalize(self, texts: Any, spans: Any, groups: Any = None) -> Self:
+        """Calibrate the promise of a conformal estimator on texts that it was not fitted to.
+
+        Parameters
+        ----------
+        texts, spans, groups : as in :meth:`fit`
+
+        Returns
+        -------
+        self
+        """
+        check_fitted(self)
+        X, y, group = self._training(texts, spans, groups)
+        self.estimator_.conformalize(X, y, groups=group)
+        return self
+
+    def predict(self, texts: Any) -> np.ndarray:
+        """Return the spans of texts.
+
+        Parameters
+        ----------
+        texts : list of str
+
+        Returns
+        -------
+        ndarray of object of shape (n_texts,)
+            A list of Span for each text, with the probabilities of ``predict_spans`` of the
+            estimator.
+        """
+        fitted = self._ready()
+        read = fitted._read(texts)
+        found = np.empty(len(read.texts), dtype=object)
+        found[:] = read.spans(fitted._spans_of(read.tokens()))
+        return found
+
+    def predict_proba(self, texts: Any) -> list[np.ndarray]:
+        """Return the probabilities of the labels of all tokens.
+
+        Parameters
+        ----------
+        texts : list of str
+
+        Returns
+        -------
+        list of ndarray of shape (n_tokens, n_labels)
+            For each text. The tokens are those of :func:`~sklearn_crcrf.text.find_tokens`, and
+            the columns as in ``classes_``.
+        """
+        fitted = self._ready()
+        read = fitted._read(texts)
+        values = np.empty((0, len(fitted.classes_)))
+        if X := read.tokens():
+            values = np.concatenate(fitted.estimator_.predict_proba(X))
+        return np.split(values, read.first[1:-1]) if read.texts else []
+
+    def score(self, texts: Any, spans: Any, match: str = "exact") -> float:
+        """Return the F1 of predicted spans.
+
+        Parameters
+        ----------
+        texts : list of str
+        spans : list of lists of Span, or of (start, end, label)
+        match : {"exact", "overlap"}, default="exact"
+            Whether a span must have the same characters as a true one of its label, or only some,
+            see :func:`~sklearn_crcrf.metrics.span_precision_recall_f1`.
+
+        Returns
+        -------
+        float
+        """
+        return span_precision_recall_f1(spans, self.predict(texts), match=match).f1
+
+    def redact(
+        self, text: str | list[str], replace: str | Callable[[str, Span], str] = REPLACE
+    ) -> Any:
+        """Replace the spans that are found in a text.
+
+        Parameters
+        ----------
+        text : str or list of str
+        replace : str or callable, default="[{label}]"
+            What stands in place of a span: a text, with ``{label}`` for the label; or a function
+            of the characters of the span, and of the Span, that returns a text. Spans that
+            overlap are replaced as one, with the label of the longest.
+
+        Returns
+        -------
+        str or list of str
+        """
+        texts = [text] if isinstance(text, str) else list(text)
+        both = zip(texts, self.predict(texts), strict=True)
+        made = [redacted(one, spans, replace) for one, spans in both]
+        return made[0] if isinstance(text, str) else made
+
+    def tagger(self) -> SpanTagger:
+        """Make an object that finds the spans of one text in the shortest time.
+
+        Returns
+        -------
+        SpanTagger
+            It never changes. If there is a :class:`~sklearn_crcrf.serving.Tagger` of the
+            estimator, it finds the spans of ``predict``, without probabilities; else it is as
+            slow as ``predict``.
+        """
+        fitted = self._ready()
+        try:
+            inner, spans_of = tagger_of(fitted.estimator_), None
+        except (AttributeError, ValueError):
+            inner, spans_of = None, fitted._spans_of
+        return SpanTagger(inner, spans_of, fitted.tokenizer, fitted.sentences, fitted.scheme)
+
+    def _ready(self) -> Self:
+        """Return a copy as it is now: another thread may go on training this one."""
+        check_fitted(self)
+        return copy(self)
+
+    def _read(self, texts: Any) -> TokenizedTexts:
+        return TokenizedTexts.of(texts, self.tokenizer, self.sentences)
+
+    def _training(self, texts: Any, spans: Any, groups: Any) -> tuple[list, list, np.ndarray]:
+        """Return the sequences of texts, their labels and their groups."""
+        read, y = self._read(texts).labelled(spans, self.alignment, self.scheme)
+        group = read.documents()
+        if groups is not None:
+            if len(groups) != len(read.texts):
+                raise ValueError(f"there are {len(groups)} groups, but {len(read.texts)} texts")
+            group = np.asarray(groups)[group]
+        return read.tokens(), y.tolist(), group
+
+    def _spans_of(self, X: list[list[str]]) -> list:
+        """Return the spans of the tokens of each sequence."""
+        if not X:
+            return []
+        classifier, inner = unwrap(self.estimator_, X)
+        return classifier.predict_spans(inner, self.scheme)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        same = self.classes_.tolist() == unwrap(self.estimator_)[0].classes_.tolist()
+        yield Fact("classes_", same, "must be the labels of estimator_")
