@@ -101,6 +101,7 @@ def _public_classes() -> Iterator[type]:
     names = [getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__]
     names.remove(sklearn_crcrf.SequencePipeline)  # has no more than its steps
     names.remove(sklearn_crcrf.SequenceLabelModel)  # takes votes in place of X and y
+    names.remove(sklearn_crcrf.TextTagger)  # takes texts
     return (public for public in names if inspect.isclass(public))
 
 

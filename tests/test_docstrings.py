@@ -40,6 +40,7 @@ ARGUMENTS = {
         "cv": 2,
     },
     "FoundLabels": {"estimator": EmpiricalCRF()},
+    "TextTagger": {"estimator": HMM()},
     "Gazetteer": {"lists": {"city": ["York"]}},
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},
     "SequencePipeline": {"steps": [("crf", CRF())]},
@@ -190,6 +191,7 @@ def fitted():
     labels = [label for sequence in LABELS for label in sequence]
     inputs = [
         (WORDS, LABELS),
+        (["the dog"], [[(4, 7, "N")]]),
         ([[{"word": word} for word in words] for words in WORDS], LABELS),
         (rows, labels),
         (pd.DataFrame(rows, columns=["a", "b", "c"]), labels),
