@@ -114,6 +114,7 @@ ARGUMENTS: dict[str, Callable[[Random, list[int], list], Any]] = {
     "reading": _one_of("conlleval", "strict", "nonsense"),
     "average": _one_of("weighted", "micro", "macro", None, "nonsense"),
     "normalize": _one_of("true", "pred", "all", None, "nonsense"),
+    "match": _one_of("exact", "overlap", "nonsense"),
     "digits": _one_of(0, 2, 10, -1, "a"),
     "output_dict": _one_of(True, False),
     "segments": _segments,

@@ -141,7 +141,8 @@ def test_sequences_have_weights_in_all_that_is_trained_or_scored(name, method):
 
 def test_every_estimator_is_here():
     classifiers = {name for name, kind in ESTIMATORS.items() if hasattr(kind, "predict")}
-    classifiers -= {"SequencePipeline", "SequenceLabelModel", "TextTagger"}  # of votes, and of texts
+    # They predict from votes, and from texts.
+    classifiers -= {"SequencePipeline", "SequenceLabelModel", "TextTagger"}
     assert classifiers == set(HAS)
 
 

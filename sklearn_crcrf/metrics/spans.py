@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..labels.segments.schemes import check_option
+from ..utils.names import shown
 from .flatten import ZeroDivision, divide
 from .segments import SegmentScores
 
@@ -39,7 +41,7 @@ def span_precision_recall_f1(
     Raises
     ------
     ValueError
-        If there is not one list for each document.
+        If there is not one list for each document, or a span is not (start, end, label).
 
     Examples
     --------
@@ -55,7 +57,7 @@ def span_precision_recall_f1(
         raise ValueError(f"y_true has {len(y_true)} documents, but y_pred has {len(y_pred)}")
     found, right, n_true, n_pred = 0, 0, 0, 0
     for given, predicted in zip(y_true, y_pred, strict=True):
-        true, pred = _by_label(given), _by_label(predicted)
+        true, pred = _by_label(given, "y_true"), _by_label(predicted, "y_pred")
         n_true, n_pred = (
             n_true + sum(map(len, true.values())),
             n_pred + sum(map(len, pred.values())),
@@ -78,10 +80,13 @@ def span_precision_recall_f1(
     return SegmentScores(precision, recall, f1, float(n_true))
 
 
-def _by_label(spans: Iterable) -> dict[Any, list[tuple[int, int]]]:
+def _by_label(spans: Iterable, name: str) -> dict[Any, list[tuple[int, int]]]:
     found: dict[Any, list[tuple[int, int]]] = {}
-    for start, end, label, *_ in spans:
-        found.setdefault(label, []).append((start, end))
+    for span in spans:
+        place = span[:2] if isinstance(span, tuple | list) and len(span) > 2 else ()
+        if [isinstance(value, Integral) for value in place] != [True, True]:
+            raise ValueError(f"{name}: a span must be (start, end, label), got {shown(span)}")
+        found.setdefault(span[2], []).append((place[0], place[1]))
     return found
 
 

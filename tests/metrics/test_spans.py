@@ -45,6 +45,9 @@ def test_overlaps_are_counted_as_by_enumeration(documents):
 def test_bad_input():
     with pytest.raises(ValueError, match="y_true has 1 documents, but y_pred has 2"):
         span_precision_recall_f1([[]], [[], []])
+    for span in ("abc", (0, "b", "A"), (0, 1), 5):
+        with pytest.raises(ValueError, match="y_pred: a span must be"):
+            span_precision_recall_f1([[]], [[span]])
     with pytest.raises(ValueError, match="match must be one of exact, overlap"):
         span_precision_recall_f1([[]], [[]], match="some")
     with pytest.warns(UndefinedMetricWarning):
