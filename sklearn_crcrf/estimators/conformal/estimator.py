@@ -93,6 +93,8 @@ class ConformalSequenceClassifier(WrappingClassifier):
         The least probability of what belongs to a set; only after calibration.
     n_calibration_ : int
         The number of sequences, or groups, behind it.
+    promise_ : dict
+        The target and the confidence level that it was calibrated for, and the unit or ``k``.
     {n_features_in_}
     {feature_names_in_}
 
@@ -136,8 +138,6 @@ class ConformalSequenceClassifier(WrappingClassifier):
     unit: str = "token"
     k: int = 100
     cv: Any = None
-
-    _promise = None  # the parameters of the last calibration
 
     _parameter_constraints: ClassVar[dict] = {
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
@@ -275,7 +275,6 @@ class ConformalSequenceClassifier(WrappingClassifier):
         return [found for result in results for found in result]
 
     def _fit(self, samples: Samples, groups: Any) -> None:
-        self._promise = None
         sequences, _ = self._check_training(*samples, reset=True)
         with nested_fits():
             self._adopt(fit_expert(clone(self.estimator), *samples))
@@ -359,7 +358,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
         missed = {"labelling": Truth.labellings, "token": Truth.labels, "recall": of_names}
         units = missed[self.target](truth, score)
         self.threshold_ = risk_threshold(*units, self.confidence_level, samples)
-        self.n_calibration_, self._promise = units.n_samples(), self._promised()
+        self.n_calibration_, self.promise_ = units.n_samples(), self._promise()
         if self.threshold_ == 0:
             problem = f"{np.mean(units.score == 0):.1%} of the truth has the probability 0"
             remedy = "use a model with smoothed probabilities"
@@ -373,19 +372,20 @@ class ConformalSequenceClassifier(WrappingClassifier):
 
     def _check_calibrated(self) -> None:
         check_fitted(self)
-        if self._promise is None:
+        if not hasattr(self, "promise_"):
             raise NotFittedError(
                 "nothing is promised before calibration: call conformalize(X, y) with sequences "
                 "that fit has not seen, or fit with a cv"
             )
-        if self._promise != self._promised():
+        if self.promise_ != self._promise():
             raise ValueError(
-                "confidence_level, target, unit or k has changed since calibration: call "
+                f"the promise was {self.promise_}, but the parameters have changed: call "
                 "conformalize again"
             )
 
-    def _promised(self) -> Any:
-        return self.confidence_level, self.target, self.unit, self.k
+    def _promise(self) -> dict[str, Any]:
+        names = {"labelling": ["k"], "recall": ["unit"], "token": []}[self.target]
+        return {name: getattr(self, name) for name in ("target", "confidence_level", *names)}
 
     def _found(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """Say which tokens of a batch are probable enough to be of a name."""
@@ -402,7 +402,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
         yield from labels("classes_", self.classes_)
         same = self.classes_.tolist() == self._classifier().classes_.tolist()
         yield Fact("classes_", same, "must be the labels of estimator_")
-        if self._promise is not None:
+        if hasattr(self, "promise_"):
             yield Array("threshold_", np.asarray(self.threshold_), (), 0.0, 1.0)
             yield Fact("threshold_", self.threshold_ > 0, "must be positive")
 

@@ -463,16 +463,25 @@ def test_a_fit_forgets_what_was_promised():
 
 
 @for_each(
-    ("name", "value"), [("confidence_level", 0.9), ("target", "recall"), ("unit", "span"), ("k", 9)]
+    ("target", "name", "value"),
+    [
+        ("labelling", "confidence_level", 0.9),
+        ("token", "target", "recall"),
+        ("recall", "unit", "span"),
+        ("labelling", "k", 9),
+    ],
 )
-def test_what_is_promised_cannot_change_unnoticed(name, value):
-    model = ConformalSequenceClassifier(MODEL, 0.8).conformalize(*MORE)
+def test_what_is_promised_cannot_change_unnoticed(target, name, value):
+    model = ConformalSequenceClassifier(MODEL, 0.8, target).conformalize(*MORE)
+    assert model.promise_["target"] == target
+    assert model.promise_["confidence_level"] == 0.8
+    model.set_params(**{name: value})
     for method in model.predict_set, model.predict_spans:
-        model.set_params(**{name: value})
         if model.target == "recall" or method == model.predict_set:
             with pytest.raises(ValueError, match="call conformalize again"):
                 method(MORE[0][:3])
     assert len(model.conformalize(*MORE).predict_set(MORE[0][:3])) == 3
+    assert model.promise_[name] == value
 
 
 def test_folds_must_not_divide_groups():
