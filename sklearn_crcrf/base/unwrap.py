@@ -60,7 +60,8 @@ def steps_of(estimator: Any) -> tuple[list, Any]:
         used = [step for _, step in before if step not in (None, "passthrough")]
         return used + transformers, last
     if not isinstance(estimator, BaseSequenceClassifier) and hasattr(estimator, "estimator"):
-        fitted = getattr(estimator, "estimator_", estimator.estimator)
+        # A FrozenEstimator seems to have the attributes of what it holds.
+        fitted = vars(estimator).get("estimator_", estimator.estimator)
         return steps_of(getattr(estimator, "best_estimator_", fitted))
     return [], estimator
 

@@ -7,12 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from starlette.applications import Starlette
 
 from ..._version import __version__
 from ...base.unwrap import unwrap
 from ...display.notebook.explanation import explain
-from ...text import split_tokens
+from ...labels.segments.schemes import detect_scheme
+from ...text import TextTagger, split_tokens
+from ...text.redaction import REPLACE, redacted
 from ...utils.lines import lines_of
 from ..annotation.marks import marks_for, proposals
 from .files import FOLDER, pages
@@ -27,13 +30,14 @@ Steps = Generator[str, None, None]
 def tagging_app(estimator: Any) -> Starlette:
     """Make an ASGI application that labels text with a fitted estimator.
 
-    ``POST /tag`` labels sentences; ``POST /explain`` says why; ``GET /health`` and
-    ``GET /openapi.json`` describe it; ``GET /`` is a page for people. Put a :class:`Guard` around
-    it, as :func:`serve` does, unless you have one of your own.
+    ``POST /tag`` labels sentences; ``POST /redact`` replaces the spans of a text; ``POST /explain``
+    says why; ``GET /health`` and ``GET /openapi.json`` describe it; ``GET /`` is a page for people.
+    What a conformal classifier promises is in the answers. Put a :class:`Guard` around it, as
+    :func:`serve` does, unless you have one of your own.
 
     Parameters
     ----------
-    estimator : fitted sequence classifier, or a pipeline or search that ends in one
+    estimator : fitted sequence classifier, or a pipeline or search that ends in one, or TextTagger
         It must take lists of strings.
 
     Returns
@@ -48,8 +52,11 @@ def tagging_app(estimator: Any) -> Starlette:
     >>> app.url_path_for("tag")
     '/tag'
     """
+    tagger = _text_tagger(estimator)
+    estimator = tagger.estimator_
     classifier = unwrap(estimator)[0]
-    classes = classifier.classes_.tolist()
+    promise = {"promise": classifier.promise_} if hasattr(classifier, "promise_") else {}
+    classes, spans_of = classifier.classes_.tolist(), tagger.tagger()
     labels_of, marks, work = _labeller(estimator), marks_for(map(str, classes)), Work()
 
     def tag(content: dict[str, Any], reserve: Reserve) -> Steps:
@@ -65,7 +72,15 @@ def tagging_app(estimator: Any) -> Starlette:
                 _add_details(estimator, found, marks)
             yield between + ",".join(map(dumps, found))
             between = ","
-        yield "]}" if sentences else between + "]}"
+        end = "".join(f',"{name}":{dumps(value)}' for name, value in promise.items())
+        yield ("" if sentences else between) + f"]{end}}}"
+
+    def redact(content: dict[str, Any], reserve: Reserve) -> Steps:
+        text = get_text(content, "text", MAX_CHARACTERS)
+        lines = _sentences({"text": text})
+        reserve(sum(_costs(lines, len(classes) + 5.0)))
+        spans = spans_of(text)
+        yield dumps({"text": redacted(text, spans, REPLACE), "spans": spans, **promise})
 
     def explained(content: dict[str, Any], reserve: Reserve) -> Steps:
         sentences = _sentences(content)
@@ -94,6 +109,7 @@ def tagging_app(estimator: Any) -> Starlette:
         "labels": classes,
         "kind": marks.kind,
         "names": marks.names,
+        **promise,
     }
     return Starlette(
         routes=[
@@ -101,9 +117,18 @@ def tagging_app(estimator: Any) -> Starlette:
             constant("/health", health),
             constant("/openapi.json", api),
             post_steps("/tag", tag, work),
+            post_steps("/redact", redact, work),
             post_steps("/explain", explained, work),
         ]
     )
+
+
+def _text_tagger(estimator: Any) -> TextTagger:
+    """Return the estimator, or one that finds in text what it finds among tokens."""
+    if isinstance(estimator, TextTagger):
+        return estimator
+    scheme = detect_scheme(map(str, unwrap(estimator)[0].classes_.tolist())) or "IO"
+    return TextTagger(FrozenEstimator(estimator), scheme=scheme).fit([], [])
 
 
 def _labeller(estimator: Any) -> Callable[[Sequence[list[str]]], list[list]]:

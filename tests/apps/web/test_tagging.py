@@ -7,9 +7,17 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("httpx")
 
+from sklearn.frozen import FrozenEstimator
 from starlette.testclient import TestClient
 
-from sklearn_crcrf import CRF, HMM, EmpiricalCRF, explain
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    ConformalSequenceClassifier,
+    EmpiricalCRF,
+    TextTagger,
+    explain,
+)
 from sklearn_crcrf.apps.web import tagging_app
 
 X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["Ann", "Lee", "sings"]]
@@ -78,6 +86,32 @@ def test_content_that_is_not_valid_is_refused(client, content):
     assert answer.status_code == 400 and answer.json()["error"]
 
 
+def test_texts_are_redacted(client):
+    answer = client.post("/redact", json={"text": "Ann Lee sings.\nthe dog, Ann Lee"}).json()
+    assert answer["text"] == "[PER] sings.\nthe dog, [PER]"
+    assert answer["spans"] == [[0, 7, "PER", None], [24, 31, "PER", None]]
+    assert "promise" not in answer
+    for content in {}, {"text": 1}, {"text": "a " * 25_000}:
+        answer = client.post("/redact", json=content)
+        assert answer.status_code in (400, 413) and answer.json()["error"]
+
+
+@for_each("as_text", [False, True])
+def test_what_is_promised_is_in_the_answers(model, as_text):
+    recall = ConformalSequenceClassifier(model, 0.5, "recall").conformalize(X * 3, Y * 3)
+    if as_text:
+        recall = TextTagger(FrozenEstimator(recall)).fit([], [])
+    client = TestClient(tagging_app(recall))
+    promise = {"target": "recall", "confidence_level": 0.5, "unit": "token"}
+    assert client.get("/health").json()["promise"] == promise
+    for text in "Ann Lee sings", "":
+        assert client.post("/tag", json={"text": text}).json()["promise"] == promise
+    answer = client.post("/redact", json={"text": "Ann Lee sings"}).json()
+    assert answer["promise"] == promise and answer["text"] == "[PER] sings"
+    ((start, end, label, probability),) = answer["spans"]
+    assert (start, end, label) == (0, 7, "PER") and 0 < probability < 1
+
+
 def test_explanations(client, model):
     answer = client.post("/explain", json={"tokens": X[2]}).json()
     expected = explain(model, X[2])
@@ -97,6 +131,7 @@ def test_health_and_description(client):
     described = client.get("/openapi.json").json()
     assert described["openapi"].startswith("3.1") and set(described["paths"]) == {
         "/tag",
+        "/redact",
         "/explain",
         "/health",
     }

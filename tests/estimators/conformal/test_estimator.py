@@ -8,6 +8,7 @@ import pytest
 from cases import for_each
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -25,9 +26,11 @@ from sklearn_crcrf import (
     EmpiricalCRF,
     LatticeCRF,
     SequenceVectorizer,
+    TextTagger,
     as_sequences,
     make_sequence_pipeline,
 )
+from sklearn_crcrf.base.unwrap import unwrap
 from sklearn_crcrf.model_files import load_model, save_model
 
 LABELS = np.array(["B-LOC", "B-PER", "I-PER", "O"])
@@ -402,6 +405,33 @@ def test_pipelines_clones_pickles_and_files(tmp_path):
     with pytest.raises(ValueError, match="threshold_"):
         pickle.loads(pickle.dumps(inside))
     assert pickle.loads(broken).threshold_ > 0
+
+
+def test_texts_are_redacted_as_promised():
+    texts = [" ".join(words) for words in MORE[0]]
+    spans = []
+    for words, labels in zip(*MORE, strict=True):
+        begins = np.cumsum([0, *(len(word) + 1 for word in words)]).tolist()
+        spans.append(
+            [
+                (begins[t], begins[t] + len(words[t]), label[2:])
+                for t, label in enumerate(labels)
+                if label != "O"
+            ]
+        )
+    tagger = TextTagger(ConformalSequenceClassifier(EmpiricalCRF(), 0.98, "recall"))
+    tagger.fit(texts[:100], spans[:100]).conformalize(texts[100:300], spans[100:300])
+    recall = tagger.estimator_
+    assert recall.n_calibration_ == sum(map(bool, spans[100:300]))
+    frozen = TextTagger(FrozenEstimator(recall)).fit([], [])
+    for one in tagger, frozen:
+        found = one.redact(texts[300:330], replace="#")
+        for words, mask, made in zip(
+            MORE[0][300:330], recall.predict_set(MORE[0][300:330]), found, strict=True
+        ):
+            kept = [word for word, is_hidden in zip(words, mask, strict=True) if not is_hidden]
+            assert made.replace("#", "").split() == kept
+        assert unwrap(one)[0] is recall
 
 
 def test_inputs_of_all_kinds():
