@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.sparse.keys import number_keys
 from ..data.vocabulary import Vocabulary
-from ..feature_extraction.spelling import spelling_columns
 from ..utils.soundness import Fact, Requirement, indices
+from ..utils.spelling import marked, spelling_feature
 
 UNKNOWN = -2
 """The id of every symbol that was not seen in training."""
@@ -154,6 +153,8 @@ class Lexicon:
         ids = mark_unknown(self.words.lookup(words))
         spelling = np.empty((len(ids), len(self.features)), dtype=np.int32)
         known = ids >= 0
+        if known.all():
+            return ids, self.spelling[ids]
         spelling[known] = self.spelling[ids[known]]
         unknown = [words[i] for i in np.flatnonzero(~known).tolist()]
         spelling[~known] = mark_unknown(self._spell(unknown, Vocabulary.lookup))
@@ -177,16 +178,13 @@ class Lexicon:
         By default of all features, else of the chosen ones.
         """
         places = range(len(self.features)) if chosen is None else chosen
-        features = [self.features[j] for j in places]
-        spelling = np.empty((len(words), len(features)), dtype=np.int32)
+        spelling = np.empty((len(words), len(places)), dtype=np.int32)
         for start in range(0, len(words), BLOCK):
-            block = slice(start, start + BLOCK)
-            columns = spelling_columns(words[block], features)
-            for j, (place, (given, symbols)) in enumerate(zip(places, columns, strict=True)):
-                # In the order of the words, so that ids do not depend on the blocks.
-                codes, first = number_keys(given.astype(np.int64))
-                in_order = [symbols[code] for code in given[first].tolist()]
-                spelling[block, j] = encode(self._spellings[place], in_order)[codes]
+            block = words[start : start + BLOCK]
+            lower, rows = marked(block), slice(start, start + BLOCK)
+            for j, place in enumerate(places):
+                symbols = spelling_feature(self.features[place])(block, lower)
+                spelling[rows, j] = encode(self._spellings[place], symbols)
         return spelling
 
 

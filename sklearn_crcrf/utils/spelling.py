@@ -86,9 +86,12 @@ def _class_of(character: str) -> str:
 _CLASSES = _Classes()
 
 
+REPEATED = re.compile(r"([Xxcd])\1+")
+
+
 def _collapse(classes: str) -> str:
     """Drop repeated classes of letters and digits."""
-    return re.sub(r"([Xxcd])\1+", r"\1", classes)
+    return REPEATED.sub(r"\1", classes)
 
 
 _collapse_short = lru_cache(maxsize=2**16)(_collapse)
