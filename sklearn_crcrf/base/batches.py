@@ -32,5 +32,6 @@ def batches_of(structure: Structure, scores_per_token: int) -> Iterator[Batch]:
     while first < n_sequences:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1)
         start, stop = int(offsets[first]), int(offsets[last])
-        yield Batch(start, stop, structure.take(slice(first, last)), first)
+        is_all = last - first == n_sequences
+        yield Batch(start, stop, structure if is_all else structure.take(slice(first, last)), first)
         first = last

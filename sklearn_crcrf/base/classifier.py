@@ -488,7 +488,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     def _in_batches(self, structure: Structure, run: Callable[[Batch], Any]) -> list:
         """Call a function with every batch, in order, on ``n_jobs`` threads."""
         retain_freed_memory()
-        batches = batches_of(structure, self._scores_per_token())
+        batches = [*batches_of(structure, self._scores_per_token())]
+        if len(batches) == 1:
+            return [run(batches[0])]
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return parallel(delayed(run)(batch) for batch in batches)
 

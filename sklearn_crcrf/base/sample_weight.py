@@ -26,9 +26,9 @@ def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
     -------
     float64 ndarray of shape (n_tokens,)
     """
-    if sample_weight is None:
-        sample_weight = 1.0
     n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
+    if sample_weight is None:
+        return np.ones(n_tokens)
     if not _is_collection(sample_weight):
         weights = np.broadcast_to(real_numbers(sample_weight, NUMBERS), n_tokens)
     elif sequences.mirror.is_table or _is_nested(sample_weight):

@@ -422,8 +422,9 @@ def _in_order(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
     So the ids that are given to new symbols do not depend on how data is cut into parts.
     """
     codes, symbols = _with_absent(table, name)
-    largest = np.maximum.accumulate(np.concatenate([[-1], codes]))
-    if largest[-1] == len(symbols) - 1 and (np.diff(largest) <= 1).all():  # they are in order
+    largest = np.maximum.accumulate(codes)
+    are_in_order = largest[:1].sum() == 0 and (largest[1:] <= largest[:-1] + 1).all()
+    if are_in_order and len(codes) and largest[-1] == len(symbols) - 1:
         return np.ascontiguousarray(codes), symbols
     ids, first = number_keys(codes.astype(np.int64))
     return ids, [symbols[code] for code in codes[first].tolist()]

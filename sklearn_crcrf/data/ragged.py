@@ -117,7 +117,7 @@ class SequenceArray:
     @property
     def lengths(self) -> np.ndarray:
         """Number of tokens of each sequence, int64 of shape (n_sequences,)."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -288,7 +288,7 @@ def checked_offsets(
     offsets = as_integers(offsets, name)
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0:
         raise ValueError(f"{name} must be one-dimensional and start at 0")
-    if (np.diff(offsets) < 0).any():
+    if (offsets[1:] < offsets[:-1]).any():
         raise ValueError(f"{name} must not decrease")
     if offsets[-1] != n_items:
         raise ValueError(f"{name} end at {offsets[-1]}, but data has {n_items} {items}")

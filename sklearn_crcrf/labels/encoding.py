@@ -135,7 +135,14 @@ class LabelIds:
 
     def lookup(self, y: SequenceArray) -> np.ndarray:
         """Ids of all labels, int32 of shape (n_tokens,); ValueError if a label is unknown."""
-        return find_labels(self._ids, *encode_labels(y), y, "y")
+        check_one_per_token(y, "y")
+        try:
+            ids = [*map(self._ids.get, y.data.tolist())]
+        except TypeError:  # a label has no hash
+            ids = [None]
+        if None in ids:
+            return find_labels(self._ids, *encode_labels(y), y, "y")
+        return np.array(ids, dtype=np.int32)
 
     def classes(self, seen: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the labels that were declared or have these ids, in order.
