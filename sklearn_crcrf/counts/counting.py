@@ -112,20 +112,6 @@ class ColumnWindow:
         tokens = [self._at(template, every, offset, True, -1) for offset in template.labels]
         return expected_counts(labels, symbols, tokens, weights)
 
-    def columns_of(self, template: Template) -> tuple[list[tuple[np.ndarray, int]], np.ndarray]:
-        """Return the symbols of events as columns and offsets, and where sequences of them begin.
-
-        Returns
-        -------
-        columns : list of (int32 ndarray, int)
-            Ids of tokens, and an offset in the sequence; or ids of walks, and 0.
-        offsets : int64 ndarray of shape (n_sequences + 1,)
-        """
-        if not self._walks_along(template):
-            return [(_ids(self._columns[k]), shift) for k, shift in template.symbols], self.offsets
-        columns = [(self._symbol(template, *symbol), 0) for symbol in template.symbols]
-        return columns, np.array([0, len(self._walk(template).tokens[0])])
-
     def of_tokens(self, template: Template, values: np.ndarray) -> np.ndarray:
         """Return values of tokens for the token of each event of a template."""
         return self._at(template, values, 0, True, 0)
@@ -175,9 +161,13 @@ class ColumnWindow:
         """Move to each token the value at an offset from it in its sequence."""
         if offset == 0:
             return values
-        moved = np.roll(values, -offset)
+        moved = np.empty_like(values)
+        if offset < 0:
+            moved[-offset:] = values[:offset]
+        else:
+            moved[:-offset] = values[offset:]
         if offset not in self._outside:  # the tokens whose sequence has none at this offset
-            lengths = np.diff(self.offsets)
+            lengths = self.offsets[1:] - self.offsets[:-1]
             distances = range(min(abs(offset), int(lengths.max(initial=0))))
             first, step = (self.offsets[:-1], 1) if offset < 0 else (self.offsets[1:] - 1, -1)
             edges = [(first + step * k)[lengths > k] for k in distances]

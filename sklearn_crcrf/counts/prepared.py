@@ -127,6 +127,8 @@ class Prepared(NamedTuple):
     def take(self, batch: Batch) -> "Prepared":
         """Return the tokens and links of a batch."""
         tokens = slice(batch.start, batch.stop)
+        if batch.stop - batch.start == len(self.kind):
+            return self
         rows, kind, links, *others, has_triangles = self
         attributes, segments = (None if part is None else part[tokens] for part in others)
         links = links.take(batch)
@@ -151,12 +153,13 @@ def with_tables(scores: Scores, row: np.ndarray, tables: np.ndarray) -> Scores:
     n_tables, n, _ = tables.shape
     if n_tables == 0:
         return scores
-    labels = np.arange(n, dtype=np.int32)
+    labels, score = np.arange(n, dtype=np.int32), tables.transpose(0, 2, 1).ravel()
     transitions = TokenTransitions(
         np.asarray(row, dtype=np.int64),
         np.arange(n_tables + 1, dtype=np.int64) * n * n,
         np.tile(labels, n_tables * n),
         np.tile(np.repeat(labels, n), n_tables),
-        tables.transpose(0, 2, 1).ravel(),
+        score,
     )
-    return scores._replace(transition=tables.min(axis=0), token_transitions=transitions)
+    least = score.reshape(n_tables, n * n).min(axis=0).reshape(n, n).T
+    return scores._replace(transition=np.ascontiguousarray(least), token_transitions=transitions)

@@ -287,10 +287,16 @@ def association(counts: Rows, prior: np.ndarray, strength: float) -> Rows:
     -------
     Rows of shape (n_rows, n_columns)
     """
-    weights = max(strength, WEAKEST) * prior
-    np.divide(counts.data, weights, out=weights)
-    np.log1p(weights, out=weights)
-    return counts._replace(data=weights)
+    return counts._replace(data=log_ratios(counts.data, prior, strength))
+
+
+def log_ratios(
+    counts: np.ndarray, prior: np.ndarray, strength: float, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return log(1 + c / (strength * prior)) for every count c, as :func:`association`."""
+    weights = np.multiply(max(strength, WEAKEST), prior, out=out)
+    np.divide(counts, weights, out=weights)
+    return np.log1p(weights, out=weights)
 
 
 # The kinds of words; each has its own exponents.

@@ -137,7 +137,7 @@ def test_association_is_the_smoothed_estimate_over_its_prior(seed, strength):
     ratio = prior * np.exp(weights.toarray()) * strength / (total + strength)
     assert_allclose(ratio, estimate, rtol=1e-10)
     assert_allclose(
-        smooth(matrix.data, matrix.repeat(matrix.sums()), prior[matrix.indices], strength),
+        smooth(matrix, matrix.sums(), prior[matrix.indices], strength),
         estimate[counts > 0],
     )
 

@@ -56,19 +56,27 @@ def changed_sums(estimator: Any, counts: Counts) -> ChangedSums:
     roles = None if estimator.segments is None else segment_roles(estimator.classes_)
     known = renumber(counts, estimator._rank)
     least = dict.fromkeys(estimator._pruned_templates(), float(estimator.min_count))
-    return ChangedSums(estimator.model_.statistics, known, least, roles)
+    model = estimator.model_
+    contexts = [e for e in estimator._experts().contexts if e.template in known]
+    return ChangedSums(model.statistics, known, least, roles, contexts, model._edge_experts())
+
+
+def as_set(estimator: Any) -> Any:
+    """Return a fitted estimator whose model has the ``mu_oov`` that it has now."""
+    twin = copy(estimator)
+    twin.model_ = estimator.model_.with_mu_oov(estimator.mu_oov)
+    return twin
 
 
 def row_model(estimator: Any, sums: ChangedSums) -> RowModel:
-    """Return the model of changed counts, with the parameters of a fitted estimator."""
-    counted = sums.tables.counts
-    contexts = [e for e in estimator._experts().contexts if e.template in counted]
-    fitted = estimator.model_.with_mu_oov(estimator.mu_oov)
-    return RowModel(fitted, sums, max(estimator._strength, WEAKEST), contexts)
+    """Return the model of changed counts, with the exponents and strength of a fitted estimator."""
+    return RowModel(estimator.model_, sums, max(estimator._strength, WEAKEST))
 
 
 def run_rates(estimator: Any, sums: ChangedSums, fold: int) -> list[RunRates]:
     """Return the rates of several labels in a row of one fold."""
+    if estimator.order == 1:
+        return []
     shared = sums.n_labels, estimator._strength, estimator._transition_exponent()
     tables = (sums.label_tables[template][fold] for template in RUNS[: estimator.order - 1])
     return [RunRates(table, *shared) for table in tables]

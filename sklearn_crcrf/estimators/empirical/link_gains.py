@@ -1,10 +1,11 @@
 """How far the attributes of links raise transition scores, before exponents."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...counts.rows import Rows
 from ...structures import TokenTransitions
 
 
@@ -40,7 +41,7 @@ class LinkGains(NamedTuple):
     def of(
         cls,
         row: np.ndarray,
-        edges: sp.csr_array,
+        edges: sp.csr_array | Rows,
         types: sp.csr_array | None,
         transition: np.ndarray,
         is_exact: np.ndarray | None = None,
@@ -51,19 +52,23 @@ class LinkGains(NamedTuple):
         ----------
         row : ndarray of shape (n_rows,)
         edges, types : CSR of shape (n_different_rows, n_labels ** 2)
-            Column ``j * n_labels + i`` is the transition from label i to label j.
+            Column ``j * n_labels + i`` is the transition from label i to label j. Edges without
+            types may be Rows, in the order of columns.
         transition : ndarray of shape (n_labels, n_labels)
             Scores that all links share.
         is_exact : ndarray of shape (n_different_rows,), bool, optional
             The rows of graphs that are factored exactly; they have an entry for each pair.
         """
         # The parts of a complex sum stay apart, at the entries of both matrices.
-        gains = edges if types is None else edges + 1j * types
+        gains: Any = edges
+        if types is not None:
+            gains = (edges.csr() if isinstance(edges, Rows) else edges) + 1j * types
         if is_exact is not None:
             gains, position = _filled(gains, is_exact)
             row, is_exact = np.where(row < 0, -1, position[row]), np.sort(is_exact)
             is_exact = np.repeat(is_exact, np.diff(gains.indptr))
-        gains.sort_indices()
+        if not isinstance(gains, Rows):
+            gains.sort_indices()
         current, previous = np.divmod(gains.indices, len(transition))
         return cls(
             np.ascontiguousarray(row, dtype=np.int64),

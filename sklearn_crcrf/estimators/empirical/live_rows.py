@@ -11,7 +11,7 @@ from ...counts.pending import Log, NotByRowsError
 from ...counts.prepared import Prepared
 from ...data.ragged import SequenceArray
 from ...labels.partial import known_labels
-from .left_out import changed_sums, row_model, run_rates
+from .left_out import as_set, changed_sums, row_model, run_rates
 from .row_model import RowModel
 
 # Rows are read for fewer tokens than this share of what was counted; more cost as much as to
@@ -32,7 +32,7 @@ class CountedLiveRows:
     """
 
     def __init__(self, fitted: Any):
-        self._fitted, self._lock = fitted, Lock()
+        self._fitted, self._lock = as_set(fitted), Lock()
         self._sums = changed_sums(fitted, fitted.counts_)
         counter = fitted._counter
         self._counter = counter._replace(encoder=counter.encoder.copy())

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..._kernels.sparse.columns import find_entries
+from ..._kernels.sparse.weights import smooth_rows
 from ...counts import Counts, Template
 from ...counts.observations import Encoder, Observations
 from ...counts.rows import (
@@ -184,15 +185,59 @@ class Estimate(NamedTuple):
         return entry_values(self.counts, self.probability, rows, wanted.indices)
 
 
-def smooth(counts: np.ndarray, total: np.ndarray, prior: np.ndarray, strength: float) -> np.ndarray:
-    """(c + k q) / (n + k) for every count c of n; q is its prior, k the strength."""
-    return (counts + strength * prior) / (total + strength)
+def smooth(
+    counts: Rows,
+    sums: np.ndarray,
+    prior: np.ndarray,
+    strength: float,
+    above: np.ndarray | None = None,
+    rows: tuple[int, int] | None = None,
+    estimate: np.ndarray | None = None,
+) -> np.ndarray:
+    """(c + k q) / (n + k) for every count c of a row of n, where q is its prior and k the strength.
+
+    Parameters
+    ----------
+    counts : Rows
+    sums : ndarray of shape (n_rows,)
+    prior : ndarray of shape (n_entries,)
+        Overwritten in rows with a row above them.
+    strength : float
+    above : int32 ndarray of shape (n_rows,), optional
+        The row whose estimates are the prior of a row, before it; -1 if its prior is given.
+    rows : (int, int), optional
+        The first row to estimate, and the row after the last; by default all.
+    estimate : ndarray of shape (n_entries,), optional
+        Gets the estimates.
+
+    Raises
+    ------
+    ValueError
+        If a row has no entry in a column of a row below it: see :func:`entry_values`.
+    """
+    estimate = np.empty_like(prior) if estimate is None else estimate
+    columns = counts.indices.astype(np.int32, copy=False)
+    given = counts.indptr, columns, counts.data, sums, above, *(rows or (0, len(sums)))
+    if not smooth_rows(*given, strength, prior, estimate):
+        raise ValueError(LOST)
+    return estimate
+
+
+LOST = (
+    "sample_weight: the weights differ so much in size that rounded counts of words and of label "
+    "pairs contradict each other"
+)
 
 
 def entry_values(
     counts: Rows, values: np.ndarray, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """``values`` of the entries (rows[k], columns[k]) of ``counts``.
+    """``values`` of the entries (rows[k], columns[k]) of ``counts``, as :func:`places_of`."""
+    return values[places_of(counts, rows, columns)]
+
+
+def places_of(counts: Rows, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Where the entries (rows[k], columns[k]) of ``counts`` stand.
 
     Raises
     ------
@@ -204,11 +249,8 @@ def entry_values(
     of_counts = counts.indptr.astype(np.int64, copy=False), counts.indices
     wanted = (np.ascontiguousarray(ids, dtype=np.int32) for ids in (rows, columns))
     if not find_entries(*of_counts, *wanted, places):
-        raise ValueError(
-            "sample_weight: the weights differ so much in size that rounded counts of words "
-            "and of label pairs contradict each other"
-        )
-    return values[places]
+        raise ValueError(LOST)
+    return places
 
 
 class Entry(NamedTuple):

@@ -12,7 +12,7 @@ from ...counts.counts import aggregate
 from ...counts.lexicon import Lexicon
 from ...counts.rows import Rows, Storable, association, label_counts, stack_rows
 from ...utils.soundness import Array, Fact, Requirement, indices, sparse
-from .model import Statistics, entry_values, smooth
+from .model import Statistics, smooth
 
 # Words seen at most this often stand in for unknown words; sums of probabilities are rounded.
 RARE = 15 + 1e-6
@@ -44,7 +44,6 @@ EXPERTS = (
     SpellingExpert("lower", 0.63),
     SpellingExpert("simple", 0.35),
 )
-SHORTER = {expert.shorter for expert in EXPERTS}
 EXPONENTS = np.array([1.0, *(expert.exponent for expert in EXPERTS)])
 
 
@@ -79,19 +78,22 @@ class ProductSpelling(Storable):
         base = label_base(of_labels, statistics.label_prior)
         index, rates = label_counts(table, len(base))
         # Where symbols have rows, from the feature and symbol of each row after the first.
-        spelled, n = statistics.encoder.lexicon.spelling[_rare_entries(statistics)[0]], len(EXPERTS)
+        spelled = statistics.encoder.lexicon.spelling[_rare_entries(statistics)[0]]
         sizes, keys = 1 + spelled.max(axis=0, initial=-1), index.keys
-        starts = 1 + np.searchsorted(keys[:, 0], np.arange(n + 1))
         self._places = np.append(0, np.cumsum(sizes)).astype(np.int32)
         self._rows = np.full(self._places[-1] + 1, -1, dtype=np.int32)
         self._rows[self._places[keys[:, 0]] + keys[:, 1]] = np.arange(1, len(keys) + 1)
         rows = self.rows(spelled)[:, 1:] - 1
-        shorter = np.empty(len(keys), dtype=np.int32)
+        shorter = np.full(len(keys), -1, dtype=np.int32)
         for k, expert in enumerate(EXPERTS):
             if expert.shorter is not None:
                 shorter[rows[:, k]] = rows[:, self.features.index(expert.shorter)]
-        prior = chain_priors(rates, base[rates.indices], starts - 1, shorter, strength)
-        blocks = [above_rarest(base[None]), association(rates, prior, strength)]
+        prior = base[rates.indices]
+        smooth(rates, rates.sums(), prior, strength, shorter)
+        blocks = [
+            Rows.of(sp.csr_array(above_rarest(base[None]))),
+            association(rates, prior, strength),
+        ]
         self.names = ["label", *self.features]
         self.exponents = EXPONENTS
         self.coef = stack_rows(blocks, sum(len(block.data) for block in blocks))[0]
@@ -166,19 +168,6 @@ def is_rare(n_seen: np.ndarray) -> np.ndarray:
     return (n_seen > 0) & (n_seen <= RARE)
 
 
-def spelled_columns(spelling: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
-    """Return the number of a feature, its symbol and a label, for each feature of each event.
-
-    Parameters
-    ----------
-    spelling : int32 ndarray of shape (n_events, n_features)
-    labels : int32 ndarray of shape (n_events,)
-    """
-    n = len(EXPERTS)
-    number = np.repeat(np.arange(n, dtype=np.int32), len(labels))
-    return [number, spelling.T.ravel(), np.tile(labels, n)]
-
-
 def rare_counts(statistics: Statistics) -> tuple[Table, np.ndarray]:
     """Count the spelling of rare words with labels, and the labels of rare words.
 
@@ -188,9 +177,10 @@ def rare_counts(statistics: Statistics) -> tuple[Table, np.ndarray]:
         Events are the number of a feature, its symbol, and a label.
     of_labels : ndarray of shape (n_labels,)
     """
-    word, labels, weights = _rare_entries(statistics)
-    columns = spelled_columns(statistics.encoder.lexicon.spelling[word], labels)
-    table = aggregate(columns, np.tile(weights, len(EXPERTS)), len(columns[0]))
+    (word, labels, weights), n = _rare_entries(statistics), len(EXPERTS)
+    number = np.repeat(np.arange(n, dtype=np.int32), len(labels))
+    columns = number, statistics.encoder.lexicon.spelling[word].T.ravel(), np.tile(labels, n)
+    table = aggregate(columns, np.tile(weights, n), len(number))
     return table, np.bincount(labels, weights, len(statistics.label_prior))
 
 
@@ -208,44 +198,6 @@ def label_base(of_labels: np.ndarray, label_prior: np.ndarray) -> np.ndarray:
     return base / base.sum(axis=-1, keepdims=True)
 
 
-def above_rarest(base: np.ndarray) -> Rows:
+def above_rarest(base: np.ndarray) -> np.ndarray:
     """Return the weights of the labels of rare words: how much likelier than the rarest label."""
-    weights = np.log(base / base.min(axis=1, keepdims=True))
-    row, label = np.nonzero(weights)
-    indptr = np.searchsorted(row, np.arange(len(base) + 1))
-    return Rows(weights[row, label], label, indptr, base.shape)
-
-
-def chain_priors(
-    rates: Rows, prior: np.ndarray, bounds: np.ndarray, shorter: np.ndarray, strength: float
-) -> np.ndarray:
-    """Find the priors of the counts of features: the estimates of shorter suffixes, if there are.
-
-    Parameters
-    ----------
-    rates : Rows
-        The rows of one feature after another.
-    prior : ndarray of shape (n_entries,)
-        The prior of features that have no shorter one; it is overwritten.
-    bounds : ndarray of shape (n_features + 1,)
-        Where the rows of each feature begin.
-    shorter : int32 ndarray of shape (n_rows,)
-        The row of the shorter feature, for the rows of features that have one.
-    strength : float
-
-    Returns
-    -------
-    ndarray of shape (n_entries,)
-    """
-    estimate, total, lengths = np.empty_like(prior), rates.repeat(rates.sums()), rates.lengths
-    for k, expert in enumerate(EXPERTS):
-        if expert.shorter is None and expert.feature not in SHORTER:
-            continue
-        begin, end = bounds[k : k + 2]
-        entries = slice(*rates.indptr[[begin, end]])
-        if expert.shorter is not None:
-            of_entry = shorter[begin:end].repeat(lengths[begin:end])
-            prior[entries] = entry_values(rates, estimate, of_entry, rates.indices[entries])
-        given = rates.data[entries], total[entries], prior[entries]
-        estimate[entries] = smooth(*given, strength)
-    return prior
+    return np.log(base / base.min(axis=-1, keepdims=True))

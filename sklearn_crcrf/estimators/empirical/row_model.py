@@ -1,6 +1,5 @@
 """A smoothed model whose weights are computed when tokens ask for them."""
 
-from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -8,65 +7,63 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._kernels.sparse.weights import sums_of_rows
 from ...base.batches import Batch
-from ...counts import ColumnWindow, Template
-from ...counts.changed import Events
 from ...counts.links import TYPED_PAIRS
 from ...counts.observations import Observations
 from ...counts.prepared import Prepared, PreparedLinks, with_tables
-from ...counts.rows import UNSEEN, Rows, StateWeights, association
-from ...data.ragged import joined_ranges
+from ...counts.rows import UNSEEN, Rows, StateWeights, log_ratios
 from ...structures import Scores, TokenTransitions
-from .changed_sums import SPELLING, ChangedSums
-from .experts import ContextExpert, EdgeExpert, given_templates
+from .changed_sums import ChangedSums
 from .link_gains import LinkGains
-from .model import entry_values, probabilities, smooth, word_kinds_of
-from .product_spelling import (
-    EXPERTS,
-    EXPONENTS,
-    above_rarest,
-    chain_priors,
-    label_base,
-    spelled_columns,
-)
-from .segment_rates import SLOTS, SegmentRates, segment_evidence, segment_templates
+from .model import places_of, probabilities, smooth, word_kinds_of
+from .product_spelling import EXPERTS, EXPONENTS, above_rarest, label_base
+from .segment_rates import SLOTS, SegmentRates, segment_evidence
 from .smoothed import SmoothedModel
 from .smoothing import CONTEXT_STRENGTH, WORD_STRENGTH
 from .transitions import Transitions, TypeRates, label_transitions
 
 N_FEATURES = len(EXPERTS)
-FEATURES = [expert.feature for expert in EXPERTS]
 
 
 class ReadRows(NamedTuple):
-    """The counts of tokens and links, row by row.
+    """The counts of tokens and links, and all that does not depend on the strength of priors.
 
     Parameters
     ----------
-    observations : Observations
-    window : ColumnWindow
-    folds : int32 ndarray of shape (n_tokens,)
-    links : int64 ndarray of shape (2, n_links)
-        The tokens before and at each link.
-    spelled : Rows of shape (n_features * n_tokens, n_labels)
-    words : Rows of shape (n_tokens, n_labels)
-    given : dict from Template to Rows of shape (n_tokens, n_labels)
-        Given the symbol of the token itself, what estimates labels for the experts on transitions.
-    contexts : Rows of shape (n_experts * n_tokens, n_labels)
-    edges : list of Rows of shape (n_links, n_labels ** 2)
-    runs : list of Rows of shape (n_tokens, n_types + 1)
+    counts : Rows of shape (n_rows, n_labels)
+        As of :meth:`ChangedSums.rows`, and then rows without counts: the labels of rare words of
+        each fold, and if there are several folds, of first and of last tokens.
+    sums : ndarray of shape (n_rows,)
+        How often each attribute was counted.
+    above : int32 ndarray of shape (n_rows,)
+        The row whose estimates are the prior of a row, -1 if there is none.
+    bounds : list of int
+        Where the rows of each part begin: spelling, words, others, each edge, each template of
+        runs; then the rows without counts.
+    places : int ndarray of shape (n_entries,)
+        Where the prior of an entry is in the table that all entries of its part share.
+    ends : list of int64 ndarray of shape (n_entries_of_edges,)
+        The entries of the previous and of the current label alone, of each pair.
+    prepared : Prepared
     """
 
-    observations: Observations
-    window: ColumnWindow
-    folds: np.ndarray
-    links: np.ndarray
-    spelled: Rows
-    words: Rows
-    given: dict[Template, Rows]
-    contexts: Rows
-    edges: Sequence[Rows]
-    runs: Sequence[Rows]
+    counts: Rows
+    sums: np.ndarray
+    above: np.ndarray
+    bounds: list[int]
+    places: np.ndarray
+    ends: list[np.ndarray]
+    prepared: Prepared
+
+    def entries(self, begin: int, end: int) -> slice:
+        """Return the entries of the parts from begin to end."""
+        first, last = self.bounds[begin], self.bounds[end]
+        return slice(*self.counts.indptr[[first, last]].tolist())
+
+
+SPELLED, WORDS, OTHERS, EDGES = range(4)
+"""The parts of rows; others are those of ``given`` and ``contexts`` of :class:`ChangedSums`."""
 
 
 class RowModel(SmoothedModel):
@@ -82,27 +79,15 @@ class RowModel(SmoothedModel):
     sums : ChangedSums
     strength : float
         Multiplies the strength of every prior, a number of observations.
-    contexts : list of ContextExpert
-        Those that take part.
     """
 
     word_tagger = False
 
-    def __init__(
-        self,
-        fitted: SmoothedModel,
-        sums: ChangedSums,
-        strength: float,
-        contexts: Sequence[ContextExpert],
-    ):
+    def __init__(self, fitted: SmoothedModel, sums: ChangedSums, strength: float):
         self.statistics, self.exponents = fitted.statistics, fitted.exponents
         self.spelling, self.segments = fitted.spelling, fitted.segments
         self.triangle_rates = None
-        self._sums, self._strength, self._used = sums, strength, contexts
-        self._runs, self._n_types = [], 0
-        if fitted.segments is not None:
-            self._runs = segment_templates(self.statistics.word)
-            self._n_types = fitted.segments.spelled.shape[1]
+        self._sums, self._strength = sums, strength
         self._prior = sums.label_prior
         linked = sums.pairs, sums.first, sums.last
         self._transitions = label_transitions(*linked, self._prior, strength)
@@ -115,7 +100,7 @@ class RowModel(SmoothedModel):
         """Read the counts of tokens, which are of fold 0, and estimate their weights."""
         return self.weighted(self.read(observations, np.zeros(len(observations.word), np.int32)))
 
-    def read(self, observations: Observations, folds: np.ndarray) -> "ReadRows":
+    def read(self, observations: Observations, folds: np.ndarray) -> ReadRows:
         """Read the counts of tokens.
 
         Parameters
@@ -123,66 +108,85 @@ class RowModel(SmoothedModel):
         observations : Observations
         folds : int32 ndarray of shape (n_tokens,)
         """
-        sums, n = self._sums, len(observations.word)
-        links, window = np.stack(observations.structure.links()), observations.window()
-        of_links, edges = folds[links[1]], self._edge_experts()
-        given = [t for t in given_templates(edges) if t != sums.this_word]
-        requests = [
-            _spelling_events(observations, folds),
-            *(_own_symbol(observations, template, folds) for template in [sums.this_word, *given]),
-            *(Events.of_window(window, e.template, folds) for e in self._used),
-            *(Events.listed(e.template, window.of_links(e.template), of_links) for e in edges),
-            *(Events.of_window(window, template, folds) for template in self._runs),
-        ]
-        sizes = [N_FEATURES * n, n, *[n] * len(given), len(self._used) * n]
-        sizes += [*[len(of_links)] * len(edges), *[n] * len(self._runs)]
-        spelled, words, *parts = _cut(sums.counts.rows(requests), sizes)
-        n_given, n_edges = len(given), len(edges)
-        return ReadRows(
-            observations,
-            window,
-            folds,
-            links,
-            spelled,
-            words,
-            given=dict(zip(given, parts[:n_given], strict=True)),
-            contexts=parts[n_given],
-            edges=parts[n_given + 1 : n_given + 1 + n_edges],
-            runs=parts[n_given + 1 + n_edges :],
-        )
+        sums, n, window = self._sums, len(folds), observations.window()
+        n_folds, n_labels, tokens = sums.n_folds, sums.n_labels, np.arange(n, dtype=np.int32)
+        counts = sums.rows(observations, window, folds)
+        n_edges, n_others = len(sums.edges), len(sums.above) - N_FEATURES - 1
+        sizes = [N_FEATURES, 1, n_others, *[1] * (n_edges + len(sums.runs))]
+        bounds = [0, *accumulate(n * size for size in sizes)]
+        n_counted, n_shared = bounds[-1], n_folds * (3 if n_folds > 1 else 1)
 
-    def weighted(self, read: "ReadRows") -> Prepared:
+        # Where the prior of each entry is.
+        begins = np.empty((len(sums.above), n), dtype=np.int64)
+        begins[:], begins[N_FEATURES] = folds * n_labels, tokens * n_labels
+        of_tokens = _part(counts, 0, bounds[EDGES])
+        places = [of_tokens.repeat(begins.ravel()) + of_tokens.indices]
+        structure: Any = observations.structure
+        before, ends = structure.before, list[np.ndarray]()
+        if n_edges:
+            pairs = _part(counts, bounds[EDGES], bounds[EDGES + n_edges])
+            labels = np.divmod(pairs.indices, n_labels)[::-1]  # the previous and the current one
+            fold = pairs.repeat(np.tile(folds, n_edges))
+            places.append((fold * n_labels + labels[0]) * n_labels + labels[1])
+            for k, label in enumerate(labels):
+                alone = [table * n + (before, tokens)[end] for table, end in sums.of_edges[k]]
+                ends.append(places_of(counts, pairs.repeat(np.concatenate(alone)), label))
+
+        above = np.where(sums.above[:, None] < 0, -1, sums.above[:, None] * n + tokens).ravel()
+        counts = _with_labels(counts, n_shared, n_labels)
+        n_seen = counts.sums()
+        slots = [n_counted + folds[:, None], sums.slots * n + tokens[:, None]]
+        is_link = before >= 0
+        if n_folds > 1:
+            of_ends = n_counted + folds[:, None] + n_folds * np.arange(1, 3, dtype=np.int32)
+            of_ends[is_link, 0] = of_ends[before[is_link], 1] = -1  # first and last tokens have one
+            slots.append(of_ends)
+        edges = np.arange(bounds[EDGES], bounds[EDGES + n_edges], dtype=np.int32)
+        types = np.full(n, -1, dtype=np.int32)
+        if observations.edge_types is not None:
+            types[is_link] = np.maximum(observations.edge_types, -1)
+        links = PreparedLinks(edges.reshape(n_edges, n).T, types, is_link, structure.offsets)
+        runs = self._rows_of_runs(counts, bounds, structure.offsets) if sums.runs else None
+        kind = word_kinds_of(n_seen[bounds[WORDS] : bounds[OTHERS]])
+        rows = np.concatenate(slots, axis=1, dtype=np.int32)
+        prepared = Prepared(rows, kind, links, None, runs)
+        return ReadRows(counts, n_seen, above, bounds, np.concatenate(places), ends, prepared)
+
+    def weighted(self, read: ReadRows) -> Prepared:
         """Estimate the weights of tokens from their counts."""
-        folds, words, links, edges = read.folds, read.words, read.links, self._edge_experts()
-        n, n_links, n_contexts = len(folds), links.shape[1], len(self._used)
-        spelling, by_spelling = self._spelling_weights(read.spelled, folds)
-        n_seen = words.sums()
-        word_weights, estimate = self._word_weights(words, n_seen, spelling, by_spelling)
-        estimates = {self._sums.this_word: (words, estimate)}
-        for template, counts in read.given.items():
-            estimates[template] = counts, self._estimate(counts, self._label_prior(counts, folds))
-        context_weights = self._context_weights(read.contexts, folds, (words, estimate))
-        blocks = [spelling, word_weights, context_weights]
-        begins = len(spelling.lengths) + n * np.arange(1 + n_contexts, dtype=np.int32)
-        rows = [by_spelling, np.arange(n, dtype=np.int32)[:, None] + begins]
-        if self._n_folds > 1:
-            blocks += [_all_entries(part) for part in self._transitions[1:]]
-            of_ends = int(begins[-1]) + n + np.stack([folds, folds + self._n_folds], axis=1)
-            for k, linked in enumerate(links[::-1]):  # the first token is at no end of a link
-                of_ends[linked, k] = -1
-            rows.append(of_ends)
-        exponents = self._exponent_table(self.exponents["boundary"])
-        self.state = StateWeights.of_one(_stacked(blocks), exponents)
-        of_edges = [
-            self._edge_weights_of(expert, counts, links, folds[links[1]], estimates)
-            for expert, counts in zip(edges, read.edges, strict=True)
-        ]
-        self._of_links = _summed(of_edges, n_links, self._sums.n_labels**2)
-        observations, numbers = read.observations, [np.arange(n_links)]
-        prepared = PreparedLinks.of(observations.structure, numbers, observations.edge_types)
-        runs = self._prepare_runs(read.runs, read.window) if self._runs else None
-        token_rows = np.concatenate(rows, axis=1, dtype=np.int32)
-        return Prepared(token_rows, word_kinds_of(n_seen), prepared, None, runs)
+        counts, strength = read.counts, self._strength
+        weights, prior, estimate = (np.empty_like(counts.data) for _ in range(3))
+        coef = counts._replace(data=weights)
+
+        def estimate_part(part: int, priors: np.ndarray, strength: float) -> None:
+            entries, rows = read.entries(part, part + 1), (read.bounds[part], read.bounds[part + 1])
+            prior[entries] = priors.ravel().take(read.places[entries])
+            smooth(counts, read.sums, prior, strength, read.above, rows, estimate)
+            log_ratios(counts.data[entries], prior[entries], strength, weights[entries])
+
+        base = label_base(self._sums.of_rare, self._prior)
+        shared = [above_rarest(base), *(self._transitions[1:] if self._n_folds > 1 else ())]
+        weights[int(counts.indptr[read.bounds[-1]]) :] = np.concatenate(shared).ravel()
+        estimate_part(SPELLED, base, strength)
+        rows, kind = read.prepared[:2]
+        spelled = np.ascontiguousarray(rows[:, : len(EXPONENTS)])
+        scores = StateWeights.of_one(coef, EXPONENTS[None, :]).scores(spelled, np.zeros_like(kind))
+        estimate_part(WORDS, probabilities(scores), WORD_STRENGTH * strength)
+        estimate_part(OTHERS, self._prior, CONTEXT_STRENGTH * strength)
+        pairs = read.entries(EDGES, EDGES + len(self._sums.edges))
+        of_pairs = self._rates.ravel().take(read.places[pairs])
+        for entries in read.ends:
+            of_pairs *= estimate[entries]
+        prior[pairs] = of_pairs
+        for k, expert in enumerate(self._sums.edges, EDGES):
+            own = read.entries(k, k + 1)
+            log_ratios(counts.data[own], prior[own], expert.strength * strength, weights[own])
+            weights[own] *= expert.exponent
+        self._coef, self._n_counted = coef, read.bounds[-1]
+        self.state = StateWeights.of_one(coef, self._exponent_table(self.exponents["boundary"]))
+        if self._sums.runs:
+            self._estimate_runs(read)
+        return read.prepared
 
     def with_exponents_of(self, fitted: SmoothedModel) -> "RowModel":
         """Return the same model with the exponents of another."""
@@ -208,23 +212,25 @@ class RowModel(SmoothedModel):
             return prepared.scores.with_state(self._state_like(prepared))
         if self._n_folds == 1:
             return super().scores(prepared)
-        folds, links = prepared.rows[:, 0], prepared.links
+        folds, links = prepared.rows[:, 0] - self._n_counted, prepared.links
         if (folds == folds[:1]).all():
             return SmoothedModel.scores(self._of_fold(int(folds[:1].sum())), prepared)
         of_common, of_edges, of_types = self._link_exponents()
         is_link, n = links.is_link, self._sums.n_labels
-        of_links = of_edges * self._edge_gains(links.edges[is_link])
+        parts = [(of_edges, self._edge_gains(links.edges[is_link]))]
         if self.type_rates is not None:
             types, begins = links.types[is_link], folds[is_link] * self._n_link_types
             rows = np.where(types < 0, -1, begins + types)
-            of_links = of_links + of_types * self.type_rates.gains(rows)
-        tables = of_common * self._transitions.inner[folds[is_link]]
-        link = np.repeat(np.arange(len(tables)), np.diff(of_links.indptr))
-        current, previous = np.divmod(of_links.indices, n)
-        tables[link, previous, current] += of_links.data
+            parts.append((of_types, Rows.of(self.type_rates.gains(rows))))
+        common = np.ascontiguousarray(of_common * self._transitions.inner.swapaxes(1, 2))
+        tables = common[folds[is_link]]  # the current label comes first, as in rows of edges
+        for exponent, of_links in parts:
+            link = of_links.repeat(n * n * np.arange(len(tables)))
+            tables.reshape(-1)[link + of_links.indices] += exponent * of_links.data
         state, none = self.state.scores(prepared.rows, prepared.kind), TokenTransitions.none(0)
         scores = Scores(state, np.zeros((n, n)), np.zeros(n), np.zeros(n), none)
-        return with_tables(scores, np.where(is_link, np.cumsum(is_link) - 1, -1), tables)
+        row = np.where(is_link, np.cumsum(is_link) - 1, -1)
+        return with_tables(scores, row, tables.swapaxes(1, 2))
 
     def _state_like(self, scored: "ScoredRows") -> np.ndarray:
         """Return state scores; only those of unseen words depend on ``mu_oov``."""
@@ -236,13 +242,10 @@ class RowModel(SmoothedModel):
     def _distinct(self, links: PreparedLinks) -> tuple[np.ndarray, PreparedLinks]:
         return links.row(), links  # each link has a row of its own
 
-    def _edge_gains(self, edges: np.ndarray) -> sp.csr_array:
-        gains, links = self._of_links, edges[:, 0]
-        lengths = np.append(gains.lengths, 0)[links]  # no entries of no link
-        entries = joined_ranges(gains.indptr[links], lengths)
-        indptr = np.append(0, np.cumsum(lengths))
-        shape = len(links), gains.shape[1]
-        return sp.csr_array((gains.data[entries], gains.indices[entries], indptr), shape=shape)
+    def _edge_gains(self, edges: np.ndarray) -> Rows:
+        data, indices, indptr, _ = self._coef
+        of_links = sums_of_rows(np.ascontiguousarray(edges), indptr, indices, data)
+        return Rows(of_links[0], of_links[1], of_links[2], (len(edges), self._sums.n_labels**2))
 
     def _of_fold(self, fold: int) -> "RowModel":
         """Return the model of the tokens of one fold."""
@@ -267,96 +270,26 @@ class RowModel(SmoothedModel):
         ]
         return TypeRates.of_rows(sp.vstack(coef, format="csr"))
 
-    def _label_prior(self, counts: Rows, folds: np.ndarray) -> np.ndarray:
-        """Return the probability of the label of each count, given the fold of each row."""
-        return self._prior[counts.repeat(folds), counts.indices]
+    def _rows_of_runs(self, counts: Rows, bounds: list[int], offsets: np.ndarray) -> np.ndarray:
+        """Return the rows of the runs that end at each token, -1 for unknown ones."""
+        n, first = int(offsets[-1]), bounds[EDGES + len(self._sums.edges)]
+        before = np.arange(n) - np.repeat(offsets[:-1], np.diff(offsets))
+        rows = np.arange(n)[:, None] + n * np.arange(len(SLOTS))
+        known = counts.lengths[first : first + rows.size].reshape(len(SLOTS), n).T > 0
+        known &= before[:, None] >= np.array([length for _, length in SLOTS]) - 1
+        return np.where(known, rows, -1).astype(np.int32)
 
-    def _estimate(self, counts: Rows, prior: np.ndarray) -> np.ndarray:
-        """Estimate the probabilities of labels in context."""
-        total = counts.repeat(counts.sums())
-        return smooth(counts.data, total, prior, CONTEXT_STRENGTH * self._strength)
-
-    def _spelling_weights(self, rates: Rows, folds: np.ndarray) -> tuple[Rows, np.ndarray]:
-        """Return the weights of spelling, labels of rare words first, and the rows of tokens."""
-        n, base = len(folds), label_base(self._sums.of_rare, self._prior)
-        shorter = np.empty((N_FEATURES, n), dtype=np.int32)
-        tokens = np.arange(n, dtype=np.int32)
-        for k, expert in enumerate(EXPERTS):
-            if expert.shorter is not None:
-                shorter[k] = FEATURES.index(expert.shorter) * n + tokens
-        bounds = n * np.arange(N_FEATURES + 1)
-        prior = base[rates.repeat(np.tile(folds, N_FEATURES)), rates.indices]
-        prior = chain_priors(rates, prior, bounds, shorter.ravel(), self._strength)
-        weights = _stacked([above_rarest(base), association(rates, prior, self._strength)])
-        rows = np.empty((n, N_FEATURES + 1), dtype=np.int32)
-        rows[:, 0] = folds
-        rows[:, 1:] = len(base) + tokens[:, None] + bounds[:-1]
-        return weights, rows
-
-    def _word_weights(
-        self, words: Rows, n_seen: np.ndarray, spelling: Rows, rows: np.ndarray
-    ) -> tuple[Rows, np.ndarray]:
-        """Return the weights of words relative to their spelling, and their estimates."""
-        strength = WORD_STRENGTH * self._strength
-        weights = StateWeights.of_one(spelling, EXPONENTS[None, :])
-        unseen = probabilities(weights.scores(rows, np.zeros(len(rows), dtype=np.int8)))
-        prior = unseen[words.repeat(np.arange(len(rows))), words.indices]
-        estimate = smooth(words.data, words.repeat(n_seen), prior, strength)
-        return association(words, prior, strength), estimate
-
-    def _context_weights(
-        self, contexts: Rows, folds: np.ndarray, of_words: tuple[Rows, np.ndarray]
-    ) -> Rows:
-        """Return the weights of contexts, whose rows are one expert after another."""
-        n, estimates = len(folds), {self._sums.this_word: of_words}
-        prior = self._label_prior(contexts, np.tile(folds, len(self._used)))
-        priors = {expert.broader for expert in self._used}
-        for k, expert in enumerate(self._used):
-            if expert.broader is None and expert.template not in priors:
-                continue
-            entries = slice(*contexts.indptr[[k * n, (k + 1) * n]])
-            counts = _part(contexts, k * n, (k + 1) * n)
-            if expert.broader is not None:
-                token = counts.repeat(np.arange(n, dtype=np.int32))
-                prior[entries] = entry_values(*estimates[expert.broader], token, counts.indices)
-            if expert.template in priors:
-                estimates[expert.template] = counts, self._estimate(counts, prior[entries])
-        return association(contexts, prior, CONTEXT_STRENGTH * self._strength)
-
-    def _edge_weights_of(
-        self,
-        expert: EdgeExpert,
-        counts: Rows,
-        links: np.ndarray,
-        folds: np.ndarray,
-        estimates: dict[Template, tuple[Rows, np.ndarray]],
-    ) -> Rows:
-        """Return how far symbols raise the scores of label pairs, for each link."""
-        current, previous = np.divmod(counts.indices, self._sums.n_labels)
-        prior = self._rates[counts.repeat(folds), previous, current]
-        for (template, position), label in ((expert.before, previous), (expert.here, current)):
-            offset = expert.template.symbols[position][1]
-            token = counts.repeat(links[0] if offset < 0 else links[1])
-            prior *= entry_values(*estimates[template], token, label)
-        gains = association(counts, prior, expert.strength * self._strength)
-        data = np.multiply(gains.data, expert.exponent, out=gains.data)
-        return gains._replace(data=data, shape=(len(folds), self._sums.n_labels**2))
-
-    def _prepare_runs(self, counts: Sequence[Rows], window: ColumnWindow) -> np.ndarray:
-        """Estimate what was counted of the runs that end at each token, and return their rows."""
-        n, n_columns = int(window.offsets[-1]), self._n_types + 1
+    def _estimate_runs(self, read: ReadRows) -> None:
+        """Estimate what was counted of the runs that end at each token."""
+        shape = len(read.prepared.kind), self.segments.spelled.shape[1] + 1
+        bounds = read.bounds[EDGES + len(self._sums.edges) :]
         found = [
-            segment_evidence(by_type._replace(shape=(n, n_columns)), self._strength)
-            for by_type in counts
+            segment_evidence(_part(read.counts, *ends)._replace(shape=shape), self._strength)
+            for ends in pairwise(bounds)
         ]
         self.segments = SegmentRates.of_rows(
             [part for part, _ in found], [part for _, part in found]
         )
-        before = np.arange(n) - np.repeat(window.offsets[:-1], np.diff(window.offsets))
-        rows = np.arange(n)[:, None] + n * np.arange(len(SLOTS))
-        known = np.stack([part.lengths > 0 for part in counts], axis=1)
-        known &= before[:, None] >= np.array([length for _, length in SLOTS]) - 1
-        return np.where(known, rows, -1).astype(np.int32)
 
 
 class ScoredRows(NamedTuple):
@@ -376,28 +309,6 @@ class ScoredRows(NamedTuple):
         return ScoredRows(self.prepared.take(batch), self.scores.tokens(tokens))
 
 
-def _spelling_events(observations: Observations, folds: np.ndarray) -> Events:
-    """Ask for the spelling of all tokens, one feature after another."""
-    spelling = observations.spelling[observations.word]
-    number, symbols, _ = spelled_columns(spelling, folds)
-    return Events.listed(SPELLING, [number, symbols], np.tile(folds, N_FEATURES))
-
-
-def _own_symbol(observations: Observations, template: Template, folds: np.ndarray) -> Events:
-    """Ask for the rows of a template of one symbol, given that of the token itself."""
-    ((column, _),) = template.symbols
-    return Events(
-        template, [(observations.columns[column], 0)], observations.structure.offsets, folds
-    )
-
-
-def _all_entries(values: np.ndarray) -> Rows:
-    """Return rows that have an entry in each column."""
-    n_rows, n = values.shape
-    labels = np.tile(np.arange(n, dtype=np.int32), n_rows)
-    return Rows(values.ravel(), labels, n * np.arange(n_rows + 1), values.shape)
-
-
 def _part(rows: Rows, begin: int, end: int) -> Rows:
     """Return the rows from begin to end."""
     first, last = rows.indptr[begin], rows.indptr[end]
@@ -407,26 +318,10 @@ def _part(rows: Rows, begin: int, end: int) -> Rows:
     )
 
 
-def _cut(rows: Rows, sizes: Sequence[int]) -> Iterator[Rows]:
-    """Cut rows into neighbouring parts."""
-    return (_part(rows, begin, end) for begin, end in pairwise([0, *accumulate(sizes)]))
-
-
-def _summed(parts: Sequence[Rows], n_rows: int, n_columns: int) -> Rows:
-    """Add rows; their entries are in the order of columns."""
-    number = np.arange(n_rows, dtype=np.int64) * n_columns
-    places = [part.repeat(number) + part.indices for part in parts]
-    found, which = np.unique(np.concatenate(places), return_inverse=True)
-    values = np.bincount(which, np.concatenate([part.data for part in parts]), len(found))
-    indptr = np.searchsorted(found, np.append(number, n_rows * n_columns))
-    columns = (found % n_columns).astype(np.int32)
-    return Rows(values, columns, indptr, (n_rows, n_columns))
-
-
-def _stacked(blocks: Sequence[Rows]) -> Rows:
-    """Put rows below each other."""
-    ends = accumulate(len(block.data) for block in blocks[:-1])
-    indptr = [blocks[0].indptr, *(b.indptr[1:] + e for b, e in zip(blocks[1:], ends, strict=True))]
-    data, indices = (np.concatenate([b[k] for b in blocks]) for k in (0, 1))
-    shape = sum(len(block.lengths) for block in blocks), blocks[0].shape[1]
-    return Rows(data, indices, np.concatenate(indptr), shape)
+def _with_labels(rows: Rows, n_more: int, n_labels: int) -> Rows:
+    """Append rows that have an entry for each label."""
+    data = np.concatenate([rows.data, np.zeros(n_more * n_labels)])
+    labels = np.tile(np.arange(n_labels, dtype=np.int32), n_more)
+    ends = rows.indptr[-1] + n_labels * np.arange(1, n_more + 1)
+    indptr = np.concatenate([rows.indptr, ends])
+    return Rows(data, np.concatenate([rows.indices, labels]), indptr, (len(indptr) - 1, n_labels))

@@ -107,8 +107,7 @@ class Smoothing:
         stats, strength = self._statistics, WORD_STRENGTH * self._strength
         unseen, by_word = self._probability_unseen(), Rows.of(stats.by_word)
         words = KeyIndex(np.arange(by_word.shape[0], dtype=np.int32)[:, None])
-        total = by_word.repeat(stats.n_seen)
-        probability = smooth(by_word.data, total, unseen, strength)
+        probability = smooth(by_word, stats.n_seen, unseen, strength)
         self._estimates[Template(((stats.word, 0),))] = Estimate(words, by_word, probability)
         return association(by_word, unseen, strength)
 
@@ -129,8 +128,8 @@ class Smoothing:
             shared = [template.symbols.index(symbol) for symbol in broader.symbols]
             prior = self._estimates[broader].at([events[:, k] for k in shared], counts)
         if template in self._priors:
-            total, strength = counts.repeat(counts.sums()), CONTEXT_STRENGTH * self._strength
-            probability = smooth(counts.data, total, prior, strength)
+            strength = CONTEXT_STRENGTH * self._strength
+            probability = smooth(counts, counts.sums(), prior, strength)
             self._estimates[template] = Estimate(index, counts, probability)
         return index, counts, prior
 

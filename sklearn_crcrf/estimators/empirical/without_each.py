@@ -11,7 +11,15 @@ from ...counts.counter import LabelledObservations
 from ...counts.counts import aggregate
 from ...data.ragged import SequenceArray
 from ...structures import Scores, Structure
-from .left_out import FEW_LABELS, MOST_ENTRIES, N_TOKENS, changed_sums, row_model, run_rates
+from .left_out import (
+    FEW_LABELS,
+    MOST_ENTRIES,
+    N_TOKENS,
+    as_set,
+    changed_sums,
+    row_model,
+    run_rates,
+)
 
 # Sums of weights that are not integers agree up to this share.
 ROUNDING = 1e-9
@@ -40,7 +48,7 @@ def scores_by_rows(
     n_tokens, n_labels = len(X.data), len(estimator.classes_)
     is_apart = estimator.order > 1 or n_labels > FEW_LABELS
     size = 1 if is_apart else max(1, min(N_TOKENS // max(n_tokens, 1), MOST_ENTRIES // n_labels**2))
-    sums = changed_sums(estimator, estimator.counts_)
+    estimator, sums = as_set(estimator), changed_sums(estimator, estimator.counts_)
     corpus = corpus._replace(labels=_labels(estimator, corpus))
     for start in range(0, len(chosen), size):
         numbers = chosen[start : start + size]
