@@ -214,7 +214,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         ----------
         text : str or list of str
         replace : str or callable, default="[{label}]"
-            What stands in place of a span: a text, with ``{label}`` for the label; or a function
+            What stands in place of a span: a text, in which ``{label}`` is the label; or a function
             of the characters of the span, and of the Span, that returns a text. Spans that
             overlap are replaced as one, with the label of the longest.
 

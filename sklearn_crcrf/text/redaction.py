@@ -52,12 +52,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 
 def _replacement(part: str, span: Span, replace: Any) -> str:
     if isinstance(replace, str):
-        try:
-            return replace.format(label=span.label)
-        except (AttributeError, KeyError, IndexError, ValueError) as error:
-            raise ValueError(
-                f"replace must be a text with no other field than {{label}}, got {replace!r}"
-            ) from error
+        return replace.replace("{label}", span.label)
     made = replace(part, span)
     if not isinstance(made, str):
         raise ValueError(f"replace must return a string, but returned {made!r} for {span}")

@@ -67,7 +67,7 @@ LINES = re.compile(r"[^\n\r]+")
 # The last mark of a sentence, and what closes with it; or a paragraph.
 ENDS = re.compile(
     r"(?<![.!?\u2026])([.!?\u2026]++)[\"'\u2019\u201d\u00bb)\]]*+(?=\s)|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*"
-    r"|(?:\r\n?|\n)[^\S\r\n]*[\r\n]"
+    r"|(?>\r\n?|\n)[^\S\r\n]*[\r\n]"
 )
 NEXT = re.compile(r"\s+(\S)")
 # The letters, digits and points before a point, and how many characters are looked at.

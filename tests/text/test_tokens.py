@@ -126,6 +126,7 @@ def test_time_is_linear_also_for_hostile_text(part):
         ("one\nline. Two\r\n \r\nThree\n\nFour", "one\nline.|Two|Three|Four"),
         ("你好。“再见\uff01”好", "你好。|“再见\uff01”|好"),
         ("Wait... what? Wait... What", "Wait... what?|Wait...|What"),
+        ("hard\r\nwrapped\rline\r\n\r\nTwo", "hard\r\nwrapped\rline|Two"),
         (" ", ""),
         ("", ""),
     ],

@@ -14,16 +14,16 @@ from ..._version import __version__
 from ...base.unwrap import unwrap
 from ...display.notebook.explanation import explain
 from ...labels.segments.schemes import detect_scheme
-from ...text import TextTagger, split_tokens
+from ...text import TextTagger
+from ...text.reading import TokenizedTexts
 from ...text.redaction import REPLACE, redacted
-from ...utils.lines import lines_of
 from ..annotation.marks import marks_for, proposals
 from .files import FOLDER, pages
 from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
 from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
 
 MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS = 1000, 20_000, 200_000
-N_CONTRIBUTIONS = 8
+N_CONTRIBUTIONS, MAX_REPLACE = 8, 100
 Steps = Generator[str, None, None]
 
 
@@ -38,7 +38,9 @@ def tagging_app(estimator: Any) -> Starlette:
     Parameters
     ----------
     estimator : fitted sequence classifier, or a pipeline or search that ends in one, or TextTagger
-        It must take lists of strings.
+        It must take lists of strings. Text is cut into tokens and sentences as by the TextTagger;
+        else each line is a sentence, of words as :func:`~sklearn_crcrf.text.find_tokens` finds
+        them.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def tagging_app(estimator: Any) -> Starlette:
     labels_of, marks, work = _labeller(estimator), marks_for(map(str, classes)), Work()
 
     def tag(content: dict[str, Any], reserve: Reserve) -> Steps:
-        sentences, has_details = _sentences(content), bool(content.get("details"))
+        sentences, has_details = _sentences(content, tagger), bool(content.get("details"))
         per_token = len(classes) + 5.0 if has_details else len(classes) / 10.0
         reserve(sum(costs := _costs(sentences, per_token)))
         between = '{"sentences":['
@@ -77,13 +79,14 @@ def tagging_app(estimator: Any) -> Starlette:
 
     def redact(content: dict[str, Any], reserve: Reserve) -> Steps:
         text = get_text(content, "text", MAX_CHARACTERS)
-        lines = _sentences({"text": text})
-        reserve(sum(_costs(lines, len(classes) + 5.0)))
+        replace = get_text({"replace": REPLACE, **content}, "replace", MAX_REPLACE)
+        sentences = _sentences({"text": text}, tagger)
+        reserve(sum(_costs(sentences, len(classes) + 5.0)))
         spans = spans_of(text)
-        yield dumps({"text": redacted(text, spans, REPLACE), "spans": spans, **promise})
+        yield dumps({"text": redacted(text, spans, replace), "spans": spans, **promise})
 
     def explained(content: dict[str, Any], reserve: Reserve) -> Steps:
-        sentences = _sentences(content)
+        sentences = _sentences(content, tagger)
         if len(sentences) != 1 or not sentences[0]:
             raise BadRequest("one sentence can be explained at a time")
         labels, against = (_labels(content, name) for name in ("labels", "against"))
@@ -140,14 +143,14 @@ def _labeller(estimator: Any) -> Callable[[Sequence[list[str]]], list[list]]:
     return lambda sentences: [tagger(tokens) for tokens in sentences]
 
 
-def _sentences(content: dict[str, Any]) -> list[tuple[str, ...]]:
+def _sentences(content: dict[str, Any], tagger: TextTagger) -> list[tuple[str, ...]]:
     """Read the sentences of a request: of its text, or as they are given."""
     given = [name for name in ("text", "tokens", "sentences") if name in content]
     if len(given) != 1:
         raise BadRequest("the content must have one of 'text', 'tokens' and 'sentences'")
     if given == ["text"]:
-        lines = lines_of(get_text(content, "text", MAX_CHARACTERS))
-        sentences = [tokens for tokens in map(split_tokens, lines) if tokens]
+        text = get_text(content, "text", MAX_CHARACTERS).removeprefix("\ufeff")
+        sentences = TokenizedTexts.of([text], tagger.tokenizer, tagger.sentences).tokens()
     else:
         value = content.pop(given[0])
         sentences = [value] if given == ["tokens"] else value

@@ -150,3 +150,18 @@ def test_what_takes_too_long_is_refused(monkeypatch):
     route = json_api.post("/slow", lambda content: time.sleep(0.2), Work())
     answer = TestClient(Starlette(routes=[route])).post("/slow", json={})
     assert answer.status_code == 503
+
+
+def test_text_is_cut_as_in_training():
+    text = "Ann Lee sings. Bob\r\nwalks"
+    tagger = TextTagger(EmpiricalCRF(), sentences="rule")
+    tagger.fit([text], [[(0, 7, "PER"), (15, 18, "PER")]])
+    client = TestClient(tagging_app(tagger))
+    found = client.post("/tag", json={"text": text}).json()["sentences"]
+    assert [one["tokens"] for one in found] == [["Ann", "Lee", "sings", "."], ["Bob", "walks"]]
+    answer = client.post("/redact", json={"text": text, "replace": "<{label}>"}).json()
+    assert answer["text"] == tagger.redact(text, "<{label}>") == "<PER> sings. <PER>\r\nwalks"
+    assert [span[:3] for span in answer["spans"]] == [[0, 7, "PER"], [15, 18, "PER"]]
+    for replace in (3, "x" * 101):
+        answer = client.post("/redact", json={"text": text, "replace": replace})
+        assert answer.status_code == 400 and "'replace'" in answer.json()["error"]
