@@ -14,6 +14,7 @@ from sklearn_crcrf import (
     CRF,
     HMM,
     CalibratedSequenceClassifier,
+    ConformalSequenceClassifier,
     EmpiricalCRF,
     FoundLabels,
     LatticeCRF,
@@ -23,6 +24,7 @@ from sklearn_crcrf import (
     text_features,
 )
 from sklearn_crcrf.base.unwrap import unwrap
+from sklearn_crcrf.metrics import span_precision_recall_f1
 from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.text import Span, find_tokens
 
@@ -293,3 +295,23 @@ parted = partial(find_tokens, tokenizer="characters")
 
 def test_the_tokenizer_may_be_any_function():
     assert places(TextTagger(EmpiricalCRF(), parted).fit(TEXTS, SPANS).predict(TEXTS)) == RIGHT
+
+
+def test_conformal_spans_come_through():
+    estimator = ConformalSequenceClassifier(
+        EmpiricalCRF(), confidence_level=0.8, target="recall", cv=3
+    )
+    tagger = TextTagger(estimator).fit(TEXTS, SPANS)
+    assert tagger.promise == {"target": "recall", "confidence_level": 0.8}
+    found = tagger.predict(TEXTS)
+    assert span_precision_recall_f1(SPANS, found, match="overlap").recall > 0.9
+    tokens = [["Ann", "lives", "in", "Rome", "."]]
+    inner = tagger.estimator_.predict_spans(tokens)[0]
+    (spans,) = tagger.predict(["Ann lives in Rome."])
+    assert [span.probability for span in spans] == [p for *_, p in inner]
+    assert tagger.tagger()(TEXTS[0]) == found[0]
+    split = TextTagger(ConformalSequenceClassifier(EmpiricalCRF(), 0.5, "recall", cv=None))
+    split.fit(TEXTS[:12], SPANS[:12]).conformalize(TEXTS[12:], SPANS[12:])
+    assert split.estimator_.n_calibration_ == 12  # documents
+    assert not hasattr(TextTagger(EmpiricalCRF()), "conformalize")
+    assert TextTagger(EmpiricalCRF()).promise == {}
