@@ -302,7 +302,6 @@ def test_conformal_spans_come_through():
         EmpiricalCRF(), confidence_level=0.8, target="recall", cv=3
     )
     tagger = TextTagger(estimator).fit(TEXTS, SPANS)
-    assert tagger.promise == {"target": "recall", "confidence_level": 0.8}
     found = tagger.predict(TEXTS)
     assert span_precision_recall_f1(SPANS, found, match="overlap").recall > 0.9
     tokens = [["Ann", "lives", "in", "Rome", "."]]
@@ -314,4 +313,3 @@ def test_conformal_spans_come_through():
     split.fit(TEXTS[:12], SPANS[:12]).conformalize(TEXTS[12:], SPANS[12:])
     assert split.estimator_.n_calibration_ == 12  # documents
     assert not hasattr(TextTagger(EmpiricalCRF()), "conformalize")
-    assert TextTagger(EmpiricalCRF()).promise == {}
