@@ -51,6 +51,9 @@ SECTIONS = {
     ],
     "use": [
         "plot_serving.py",
+        "plot_spacy.py",
+        "plot_presidio.py",
+        "plot_label_studio.py",
     ],
     "papers": [
         "plot_ecrn.py",

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base.unwrap import tagger_of, unwrap
-from ..labels.segments.schemes import SCHEMES
+from ..labels.segments.schemes import SCHEMES, read_labels
 from ..metrics.spans import span_precision_recall_f1
 from ..training import FittedState, nested_fits
 from ..utils.replaced_parts import check_fitted
@@ -24,9 +24,9 @@ from .tagger import SpanTagger
 from .tokens import SENTENCES, TOKENIZERS
 
 
-def _conformalizes(tagger: "TextTagger") -> bool:
-    """Say whether the estimator can be calibrated on texts of its own; its AttributeError else."""
-    return bool(getattr(tagger, "estimator_", tagger.estimator).conformalize)
+def _estimator_has(name: str) -> Callable[["TextTagger"], bool]:
+    """Return whether the estimator has a method; its AttributeError else."""
+    return lambda tagger: bool(getattr(getattr(tagger, "estimator_", tagger.estimator), name))
 
 
 @dataclass(eq=False, repr=False)
@@ -59,6 +59,8 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         The fitted estimator.
     classes_ : ndarray of shape (n_labels,)
         The labels of tokens.
+    labels_ : list of str
+        The labels of spans.
 
     See Also
     --------
@@ -132,7 +134,57 @@ class TextTagger(FittedState, Sound, BaseEstimator):
             twin.classes_ = unwrap(twin.estimator_)[0].classes_
         return self
 
-    @available_if(_conformalizes)
+    @available_if(_estimator_has("partial_fit"))
+    def partial_fit(self, texts: Any, spans: Any) -> Self:
+        """Learn from further texts, by ``partial_fit`` of the estimator.
+
+        Parameters
+        ----------
+        texts, spans : as in :meth:`fit`
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As of :meth:`fit`.
+        """
+        return self._changed("partial_fit", texts, spans)
+
+    @available_if(_estimator_has("forget"))
+    def forget(self, texts: Any, spans: Any) -> Self:
+        """Forget texts that were learned, by ``forget`` of the estimator.
+
+        Parameters
+        ----------
+        texts, spans : as in :meth:`fit`
+            As they were learned, with the same spans.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If they were not learned, or as of :meth:`fit`.
+        """
+        check_fitted(self)
+        return self._changed("forget", texts, spans)
+
+    def _changed(self, method: str, texts: Any, spans: Any) -> Self:
+        """Call a method that trains the estimator further."""
+        X, y, _ = self._training(texts, spans, None)
+        since, is_fitted = self.__dict__, hasattr(self, "estimator_")
+        with self._replaced_by(copy(self) if is_fitted else self._unfitted(), since) as twin:
+            estimator = copy(self.estimator_) if is_fitted else clone(self.estimator)
+            twin.estimator_ = getattr(estimator, method)(X, y)
+            twin.classes_ = unwrap(twin.estimator_)[0].classes_
+        return self
+
+    @available_if(_estimator_has("conformalize"))
     def conformalize(self, texts: Any, spans: Any, groups: Any = None) -> Self:
         """Calibrate the promise of a conformal estimator on texts that it was not fitted to.
 
@@ -243,6 +295,11 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         except (AttributeError, ValueError):
             inner, spans_of = None, fitted._spans_of
         return SpanTagger(inner, spans_of, fitted.tokenizer, fitted.sentences, fitted.scheme)
+
+    @property
+    def labels_(self) -> list[str]:
+        """The labels of spans."""
+        return read_labels(self.classes_.tolist(), self.scheme).types.tolist()
 
     def _ready(self) -> Self:
         """Return a copy as it is now: another thread may go on training this one."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 
 from sklearn_crcrf import (
@@ -313,3 +314,26 @@ def test_conformal_spans_come_through():
     split.fit(TEXTS[:12], SPANS[:12]).conformalize(TEXTS[12:], SPANS[12:])
     assert split.estimator_.n_calibration_ == 12  # documents
     assert not hasattr(TextTagger(EmpiricalCRF()), "conformalize")
+
+
+def test_learning_and_forgetting_equal_fits(tagger):
+    new, spans = ["Zoe left Oslo."], [[(0, 3, "PER"), (9, 13, "TOWN")]]
+    every = TextTagger(EmpiricalCRF()).fit(TEXTS + new, SPANS + spans)
+    for start in (tagger, TextTagger(EmpiricalCRF()).partial_fit(TEXTS, SPANS)):
+        model = pickle.loads(pickle.dumps(start)).partial_fit(new, spans)
+        assert model.labels_ == ["LOC", "PER", "TOWN"] == every.labels_
+        assert places(model.predict(TEXTS + new)) == places(every.predict(TEXTS + new))
+        model.forget(new, spans)
+        assert model.labels_ == ["LOC", "PER"] == tagger.labels_
+        assert places(model.predict(TEXTS + new)) == places(tagger.predict(TEXTS + new))
+
+
+def test_what_cannot_be_forgotten_changes_nothing(tagger):
+    model = pickle.loads(pickle.dumps(tagger))
+    before = vars(model)
+    with pytest.raises(ValueError, match="never"):
+        model.forget(["Zoe left Oslo."], [[(0, 3, "PER")]])
+    assert vars(model) is before
+    assert not hasattr(TextTagger(LatticeCRF()), "partial_fit")
+    with pytest.raises(NotFittedError):
+        TextTagger(EmpiricalCRF()).forget(TEXTS, SPANS)

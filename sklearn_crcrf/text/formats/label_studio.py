@@ -1,7 +1,9 @@
 """JSON of Label Studio: tasks with annotations or predictions, or JSON-MIN."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from ..spans import Span
 from .documents import Document, Documents, Found, Losses, documents_of
 from .records import TEXTS, first_key, group_of, items_of, json_array, objects_of
 from .source import Source
@@ -20,10 +22,10 @@ def fits(source: Source) -> bool:
 
 def _is_min(record: dict) -> bool:
     """Say whether an object has regions beside the data of the task."""
-    return "annotator" in record or "annotation_id" in record or _regions_of(record) != []
+    return "annotator" in record or "annotation_id" in record or _min_regions(record) != []
 
 
-def _regions_of(record: dict) -> list:
+def _min_regions(record: dict) -> list:
     """Return the regions of JSON-MIN."""
     lists = [value for value in record.values() if isinstance(value, list)]
     return [
@@ -43,7 +45,7 @@ def read(source: Source) -> Documents:
     for where, task in tasks:
         data = task.get("data")
         if not isinstance(data, dict):  # JSON-MIN
-            regions = [{"value": region, "type": "labels"} for region in _regions_of(task)]
+            regions = [{"value": region, "type": "labels"} for region in _min_regions(task)]
             data = task
         else:
             results = _results(task, are_predicted, where, losses)
@@ -103,23 +105,44 @@ def write(documents: Documents, target: Target) -> str:
     """Write tasks: spans with probabilities as predictions, and others as annotations."""
     tasks = []
     for text, spans, named in items_of(documents):
-        results = [
-            {
-                "id": str(i),
-                "from_name": "label",
-                "to_name": "text",
-                "type": "labels",
-                "value": {
-                    "start": span.start,
-                    "end": span.end,
-                    "text": text[span.start : span.end],
-                    "labels": [span.label],
-                },
-                **({} if span.probability is None else {"score": span.probability}),
-            }
-            for i, span in enumerate(spans)
-        ]
+        results = regions_of(text, spans)
         tasks.append((results, {"data": {"text": text, **named}}))
     are_predicted = any("score" in one for results, _ in tasks for one in results)
     kind = "predictions" if are_predicted else "annotations"
     return json_array({**task, kind: [{"result": results}]} for results, task in tasks)
+
+
+def regions_of(
+    text: str, spans: Iterable[Span], from_name: str = "label", to_name: str = "text"
+) -> list[dict]:
+    """Write spans as regions, which the tags of these names hold and show."""
+    return [
+        {
+            "id": str(i),
+            "from_name": from_name,
+            "to_name": to_name,
+            "type": "labels",
+            "value": {
+                "start": span.start,
+                "end": span.end,
+                "text": text[span.start : span.end],
+                "labels": [span.label],
+            },
+            **({} if span.probability is None else {"score": span.probability}),
+        }
+        for i, span in enumerate(spans)
+    ]
+
+
+def spans_of(text: str, regions: Iterable, where: str) -> list[Span]:
+    """Read the spans of regions; errors and warnings say where they are.
+
+    Raises
+    ------
+    ValueError
+        If a span does not fit the text.
+    """
+    losses = Losses("Label Studio")
+    found = [one for region in regions for one in _found(region, where, losses)]
+    losses.warn()
+    return documents_of([Document(text, found, None, where)], losses.name, None).spans[0]

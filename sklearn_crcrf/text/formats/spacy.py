@@ -100,8 +100,8 @@ def _binary(documents: Documents) -> bytes:
 def _spacy() -> Any:
     """Import spaCy, whose own format needs it."""
     try:
-        import spacy  # type: ignore[import-not-found]
-        from spacy.tokens import DocBin  # type: ignore[import-not-found]
+        import spacy
+        from spacy.tokens import DocBin
     except ImportError as error:
         raise ImportError("files that end in .spacy need spaCy: pip install spacy") from error
     return spacy, DocBin
