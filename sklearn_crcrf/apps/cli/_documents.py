@@ -6,14 +6,10 @@ import os
 from itertools import pairwise
 from typing import IO, Any
 
-import numpy as np
-
-from ...text import Documents, find_sentences, find_tokens, spans_to_labels, write_spans
-from ...text.formats.documents import OFFSETS
+from ...text import Documents, write_spans
 from ...text.formats.registry import AUTO, ENDINGS, FORMATS, format_of, joined
 from ...text.formats.source import Source, suffix_of
-from ...text.spans import ALIGNMENTS
-from ...text.tokens import SENTENCES, TOKENIZERS
+from ...text.reading import TokenizedTexts
 from ._files import files_of
 from ._text import (
     COLUMN_FORMATS,
@@ -28,36 +24,7 @@ from ._text import (
     read_text,
 )
 
-
-def add_offsets(parser: argparse._ActionsContainer) -> None:
-    """Add the option --offsets."""
-    parser.add_argument(
-        "--offsets",
-        choices=OFFSETS,
-        help="what the offsets of spans count; default: what the tool counts",
-    )
-
-
-def add_alignment(parser: argparse._ActionsContainer, default: str) -> None:
-    """Add the option --alignment."""
-    parser.add_argument(
-        "--alignment",
-        choices=ALIGNMENTS,
-        default=default,
-        help="what becomes of spans that begin or end within a token: all tokens that they touch, "
-        f"those that lie in them, or an error; default: {default}",
-    )
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add how documents become sequences of tokens."""
-    group = parser.add_argument_group("documents with spans")
-    add_offsets(group)
-    add_alignment(group, "expand")
-    group.add_argument("--tokenizer", choices=TOKENIZERS, default="words", help="default: words")
-    group.add_argument(
-        "--sentences", choices=SENTENCES, default="lines", help="what is a sequence; default: lines"
-    )
+WORDS: list[str | None] = ["word", "label"]
 
 
 def read_documents(paths: list[str], options: argparse.Namespace) -> Documents | None:
@@ -139,26 +106,29 @@ def read_labelled(path: str, options: argparse.Namespace, columns: Columns | Non
     return text
 
 
-def text_of_documents(documents: Documents, options: argparse.Namespace) -> Text:
+def text_of_documents(documents: Documents, how: Any) -> Text:
     """Return the sentences of documents as sequences of tokens with labels.
+
+    Parameters
+    ----------
+    documents : Documents
+    how : TextTagger, or the options of a command
+        How text is cut into tokens, and spans become labels.
 
     Raises
     ------
     ValueError
         If a span cannot be aligned with tokens; the message names the document.
     """
-    X, y, places, groups = [], [], [], []
-    for i, (text, spans) in enumerate(zip(documents.texts, documents.spans, strict=True)):
-        offsets = find_tokens(text, options.tokenizer)
-        try:
-            labels = spans_to_labels(text, spans, offsets, options.alignment)
-        except ValueError as error:
-            raise ValueError(f"document {i}: {error}") from error
-        starts = find_sentences(text, options.sentences)[:, 0]
-        cuts = np.unique([0, *np.searchsorted(offsets[:, 0], starts), len(offsets)]).tolist()
-        for a, b in pairwise(cuts):
-            X.append([text[start:end] for start, end in offsets[a:b].tolist()])
-            y.append(labels[a:b])
-            places.append((i, offsets[a:b].tolist()))
-            groups.append(str(i) if documents.groups is None else documents.groups[i])
-    return Text(X, y, None, ["word", "label"], groups=groups, places=places)
+    read = TokenizedTexts.of(documents.texts, how.tokenizer, how.sentences)
+    scheme = getattr(how, "scheme", None) or "IOB2"
+    read, y = read.labelled(documents.spans, how.alignment, scheme)
+    numbers, offsets, bounds = (
+        read.documents().tolist(),
+        read.offsets.tolist(),
+        read.bounds.tolist(),
+    )
+    places = [(n, offsets[a:b]) for n, (a, b) in zip(numbers, pairwise(bounds), strict=True)]
+    names = documents.groups or [str(i) for i in range(len(documents.texts))]
+    groups = [names[n] for n in numbers]
+    return Text(read.tokens(), y.tolist(), None, WORDS, groups=groups, places=places)

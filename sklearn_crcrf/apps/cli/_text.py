@@ -40,6 +40,7 @@ CONLLU_COLUMNS: list[str | None] = [None, "word", None, "label", *[None] * 6]
 # Maximum number of columns that nobody has named.
 MOST_COLUMNS = 1_000
 COLUMN_FORMATS = ["columns", "conllu", "csv", "crfsuite"]
+FORMS = ("jsonl", "conll", "spans", "text")
 DOCUMENT_FORMATS = ["jsonl", "label-studio", "doccano", "brat", "prodigy", "spacy"]
 Columns = Sequence[str | None]
 
@@ -179,6 +180,42 @@ def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
 def add_column_names(parser: argparse.ArgumentParser, help: str) -> None:
     """Add the option --columns."""
     parser.add_argument("--columns", type=_column_names, metavar="word,pos,label", help=help)
+
+
+def add_offsets(parser: argparse._ActionsContainer) -> None:
+    """Add the option --offsets."""
+    parser.add_argument(
+        "--offsets",
+        choices=["characters", "utf-16", "bytes"],
+        help="what the offsets of spans count; default: what the tool counts",
+    )
+
+
+def add_alignment(parser: argparse._ActionsContainer, default: str) -> None:
+    """Add the option --alignment."""
+    parser.add_argument(
+        "--alignment",
+        choices=["expand", "contract", "strict"],
+        default=default,
+        help="what becomes of spans that begin or end within a token: all tokens that they touch, "
+        f"those that lie in them, or an error; default: {default}",
+    )
+
+
+def add_document_options(parser: argparse.ArgumentParser) -> None:
+    """Add how documents become sequences of tokens."""
+    group = parser.add_argument_group("documents with spans")
+    add_offsets(group)
+    add_alignment(group, "expand")
+    group.add_argument(
+        "--tokenizer", choices=["words", "characters"], default="words", help="default: words"
+    )
+    group.add_argument(
+        "--sentences",
+        choices=["lines", "rule"],
+        default="lines",
+        help="what is a sequence; default: lines",
+    )
 
 
 class _Format(argparse.Action):

@@ -16,6 +16,7 @@ from ...utils import interruption
 COMMANDS = {
     "train": ("training", "train, and write a model"),
     "tag": ("tagging", "label the words of a file"),
+    "redact": ("redaction", "replace the spans that a model finds in text"),
     "evaluate": (
         "evaluation",
         "print the accuracy: of a model, or of one that is trained on a part of the file",

@@ -11,7 +11,7 @@ from ...estimators.label_issues import LabelIssues, find_label_issues
 from ...labels.segments.schemes import SCHEMES
 from . import _documents, _estimators
 from ._files import add_groups, check_trainable, groups_of
-from ._text import Text, add_columns, add_file, positive
+from ._text import Text, add_columns, add_document_options, add_file, positive
 from .tagging import Labeller
 
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="a line of JSON for each label")
     _estimators.add_options(parser)
-    _documents.add_options(parser)
+    add_document_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:

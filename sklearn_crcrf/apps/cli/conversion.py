@@ -17,8 +17,10 @@ from ...text.formats.registry import AUTO, FORMATS
 from . import _documents
 from ._text import (
     STANDARD,
+    add_alignment,
     add_column_names,
     add_file,
+    add_offsets,
     check_output,
     first_of,
     naming,
@@ -53,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=[*READERS, *FORMATS], help="default: detected")
     add_column_names(parser, "names of the columns of the files to label, as for train")
-    _documents.add_offsets(parser)
-    _documents.add_alignment(parser, "strict")
+    add_offsets(parser)
+    add_alignment(parser, "strict")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ from ...labels.segments.schemes import SCHEMES, detect_scheme
 from ...metrics import known_accuracy, segment_f1, segment_report, token_accuracy, unknown_accuracy
 from . import _documents, _estimators, _progress
 from ._files import add_groups, groups_of
-from ._text import add_columns, add_file
+from ._text import add_columns, add_document_options, add_file
 from .tagging import Labeller, labels_of, named
 from .training import fit, noting_interrupts
 
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="figures as JSON")
     add_groups(parser, "Whole documents are held out")
     _estimators.add_options(parser)
-    _documents.add_options(parser)
+    add_document_options(parser)
     _progress.add_options(parser)
 
 

@@ -3,6 +3,7 @@
 import argparse
 import gc
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,15 +13,20 @@ from ...datasets.columns import DOCUMENT, Rows
 from ...datasets.tables import WORDS
 from ...serving import load_tagger
 from ...serving.files import is_tagger_file
+from ...text.formats import source as document_source
 from . import _progress
 from ._files import add_files, files_of, outputs_of, texts_of
 from ._text import (
+    DOCUMENT_FORMATS,
+    FORMS,
     ITEMS,
     KNOWN,
+    STANDARD,
     UNKNOWN,
     Source,
     Text,
     add_columns,
+    add_document_options,
     check_labelled,
     first_of,
     open_output,
@@ -39,7 +45,10 @@ Columns = list[str | None]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    add_files(parser, "words to label")
+    add_files(parser, "words to label, text, or documents")
+    parser.add_argument(
+        "--text", action="store_true", help="FILE is text as it stands, in which spans are found"
+    )
     parser.add_argument(
         "-m",
         "--model",
@@ -59,7 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         default="-",
         help="file to write; default: standard output. For several files or a folder: the folder "
-        "to write a file of the same name to for each; a part of a file is in memory at a time",
+        "to write a file of the same name to for each; a part of a file is in memory at a time. "
+        "For text: a file that ends in .tsv, .jsonl, .conll or .txt; or spans (the default), "
+        "jsonl, conll, or text with the spans in brackets, for standard output",
     )
     parser.add_argument(
         "--keep-label",
@@ -74,12 +85,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--marginals", action="store_true", help="also the probabilities of all labels of a token"
     )
     parser.add_argument("--json", action="store_true", help="a line of JSON for each sequence")
+    add_document_options(parser)
     _progress.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Label, and write."""
-    labeller = Labeller(options, options.n_best or KNOWN in (options.columns or ()))
+    is_text = options.text or _are_documents(options)
+    needs_model = is_text or options.n_best or KNOWN in (options.columns or ())
+    labeller = Labeller(options, needs_model)
+    if is_text or labeller.text_tagger is not None:
+        from .finding import tag
+
+        tag(options, labeller)
+        return
+    if options.output in ("spans", "text"):
+        raise ValueError(f"--output {options.output} needs --text, or documents with spans")
+    if options.output in FORMS:
+        options.json, options.output = options.json or options.output == "jsonl", STANDARD
     files = files_of(options.files)
     if options.files == files and len(files) == 1:
         text = labeller.read_to_tag(read_source(files[0], options))
@@ -97,15 +120,25 @@ def run(options: argparse.Namespace) -> None:
                     labeller.write(out, file, text, progress)
 
 
+def _are_documents(options: argparse.Namespace) -> bool:
+    """Say whether the files are documents; their beginnings are looked at."""
+    if options.format is not None:
+        return options.format in DOCUMENT_FORMATS
+    files = [file for file in options.files if os.path.isfile(file)]
+    return any(document_source.Source(file, options.encoding).is_json for file in files)
+
+
 class Labeller:
     """What labels the sequences of a text: the file of a model, or of a tagger.
 
     ``columns`` and ``separator`` are as in training, ``labels`` are what can be predicted. Lines
     of -DOCSTART- may be tokens, which begin documents for a transformer: then ``has_marks``.
+    ``text_tagger`` is the model if it finds spans in text; ``estimator`` labels its tokens.
     """
 
     def __init__(self, options: argparse.Namespace, needs_model: bool = True):
         self._options, self._tagger, self.has_marks = options, None, False
+        self.text_tagger: Any = None
         self.labels: Sequence[Any]
         if is_tagger_file(options.model) and not needs_model:
             tagger = self._tagger = load_tagger(options.model, options.max_bytes)
@@ -117,6 +150,8 @@ class Labeller:
 
             model = load_model(options.model, options.max_bytes)
         self.estimator, self.columns = model
+        if hasattr(self.estimator, "redact"):
+            self.text_tagger, self.estimator = self.estimator, self.estimator.estimator_
         self.separator, self.labels = model.separator, labels_of(self.estimator)
         params = [it for it in self.estimator.get_params().values() if isinstance(it, str)]
         self.has_marks = DOCUMENT in params
@@ -160,7 +195,8 @@ class Labeller:
         documents = _documents.read_documents([file], self._options)
         if documents is None:
             return self.read(read_source(file, self._options), labelled=True)
-        return _documents.text_of_documents(documents, self._options)
+        how = self.text_tagger or self._options
+        return _documents.text_of_documents(documents, how)
 
     def read(self, source: Source, labelled: bool = False) -> Text:
         """Read words; by default with the columns of training.

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,15 +21,29 @@ from sklearn.pipeline import Pipeline
 from ...base.unwrap import steps_of
 from ...model_files import save_model
 from ...out_of_core.writing import write_parts
+from ...text import TextTagger
 from ...utils import interruption
 from . import _estimators, _progress
+from ._documents import read_documents, text_of_documents
 from ._files import add_files, check_trainable, files_of, first_text, read_texts
-from ._text import ITEMS, Text, add_columns, check_output, reading_of
+from ._text import (
+    ITEMS,
+    Text,
+    add_columns,
+    add_document_options,
+    check_labelled,
+    check_output,
+    first_of,
+    reading_of,
+)
+
+# How many sequences are shown after training, and how many characters of each.
+SHOWN, WIDEST = 2, 150
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    add_files(parser, "text with labels")
+    add_files(parser, "text with labels, or documents with spans")
     parser.add_argument(
         "--out-of-core",
         action="store_true",
@@ -47,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write only what prediction needs: a smaller file, with which tag starts at once",
     )
     _estimators.add_options(parser)
+    add_document_options(parser)
     _progress.add_options(parser)
 
 
@@ -54,19 +70,31 @@ def run(options: argparse.Namespace) -> int:
     """Train, and write the model; if training is interrupted, the model of the last iteration."""
     check_output(options.model)
     estimator = _estimators.make_estimator(options)
-    files = files_of(options.files)
+    documents = read_documents(options.files, options)
+    if documents is not None and options.out_of_core:
+        raise ValueError("--out-of-core needs columns, not documents with spans")
+    files = files_of(options.files) if documents is None else []
     with noting_interrupts() as interrupts:
-        if options.out_of_core:
+        if documents is not None:
+            text = text_of_documents(documents, options)
+            how = options.tokenizer, options.sentences, options.alignment
+            check_labelled(text, options.files[0])
+            with reporting(estimator, options, interrupts):
+                estimator = TextTagger(estimator, *how).fit(*documents[:2])
+        elif options.out_of_core:
             with reporting(estimator, options, interrupts):
                 text = fit_out_of_core(estimator, files, options)
         else:
             text = read_texts(files, options)
             fit(estimator, text, options, interrupts)
+        is_wanted = options.verbose or (sys.stderr.isatty() and not options.quiet)
+        if is_wanted and not interrupts.happened:
+            tell_learned(text)
         interrupts.only_recorded = True
         save_model(
             estimator,
             options.model,
-            text.columns,
+            None if documents else text.columns,
             separator=text.separator,
             compact=options.compact,
         )
@@ -76,6 +104,24 @@ def run(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return interruption.STATUS if interrupts.happened else 0
+
+
+def tell_learned(text: Text) -> None:
+    """Print how many sequences and labels there are, and the first sequences as understood."""
+    counts = Counter(label for labels in text.y for label in labels)
+    of = f" of {len(set(text.groups)):,} documents" if text.groups else ""
+    told = [f"{len(text.X):,} sequences{of}, {counts.total():,} tokens"]
+    told.append(
+        f"{len(counts):,} labels: " + first_of([f"{k} {n:,}" for k, n in counts.most_common()])
+    )
+    for tokens, labels in zip(text.X[:SHOWN], text.y, strict=False):
+        words = [
+            token if isinstance(token, str) else " ".join(map(str, token.values()))
+            for token in tokens
+        ]
+        told.append(" ".join(f"{a}/{b}" for a, b in zip(words, labels, strict=True)))
+    for line in told:
+        print(f"training: {line[:WIDEST]}", file=sys.stderr)
 
 
 def fit(

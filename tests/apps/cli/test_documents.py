@@ -1,6 +1,8 @@
 """Documents with spans, in place of columns."""
 
+import io
 import json
+import sys
 
 import pytest
 from commands import json_lines, run
@@ -71,3 +73,101 @@ def test_what_cannot_be_converted(file, tmp_path, capsys):
     assert status == 2 and "convert needs --output OUT for documents, or --model MODEL" in err
     status, _, err = run(capsys, "convert", file, "-o", "x", "--format", "crf++")
     assert status == 2 and "say --model" in err
+
+
+@pytest.fixture
+def model(file, tmp_path, capsys):
+    assert run(capsys, "train", file, "-m", tmp_path / "model") == (0, "", "")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "new.txt"
+    path.write_bytes(b"\xef\xbb\xbfRex sings in New York.\r\nThe dog sleeps.\r\n")
+    return path
+
+
+SPANS = [[0, 3, "PER"], [13, 21, "LOC"]]
+
+
+def test_spans_of_raw_text(model, text, capsys):
+    status, out, err = run(capsys, "tag", "-m", model, "--text", text)
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert (status, err) == (0, "")
+    assert rows[0] == ["document", "start", "end", "label", "probability", "text"]
+    assert [[int(a), int(b), label] for _, a, b, label, *_ in rows[1:]] == SPANS
+    assert all(0 < float(row[4]) <= 1 for row in rows[1:])
+    assert run(capsys, "tag", "-m", model, text)[1] == out
+
+
+def test_the_forms_of_output(model, text, tmp_path, capsys):
+    tag = ["tag", "-m", model, "--text", text, "--output"]
+    (row,) = json_lines(run(capsys, *tag, "jsonl")[1])
+    assert [[s["start"], s["end"], s["label"]] for s in row["spans"]] == SPANS
+    assert row["text"].encode() == text.read_bytes()[3:]
+    out = run(capsys, *tag, "conll")[1]
+    assert out.startswith("Rex\tB-PER\nsings\tO\nin\tO\nNew\tB-LOC\nYork\tI-LOC\n.\tO\n\nThe\tO\n")
+    out = run(capsys, *tag, "text")[1]
+    assert out == "[Rex](PER) sings in [New York](LOC).\r\nThe dog sleeps.\r\n"
+    assert run(capsys, *tag, tmp_path / "out.txt") == (0, "", "")
+    assert (tmp_path / "out.txt").read_bytes().decode() == out
+    found = run(capsys, "tag", "-m", model, text, tmp_path / "out.txt")[1]
+    assert "new.txt\t13\t21\tLOC" in found
+    status, _, err = run(capsys, *tag, "conll", "--n-best", "2")
+    assert status == 2 and "--n-best is for columns" in err
+
+
+def test_redact(model, text, file, tmp_path, capsys):
+    redacted = "[PER] sings in [LOC].\r\nThe dog sleeps.\r\n"
+    assert run(capsys, "redact", "-m", model, text) == (0, redacted, "")
+    assert run(capsys, "redact", "-m", model, text, "--replace", "X")[1].startswith("X sings in X.")
+    rows = json_lines(run(capsys, "redact", "-m", model, file)[1])
+    assert [row["text"] for row in rows] == ["[PER] sings in [LOC].\r\nThe dog sleeps."] * 9
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (folder / name).write_bytes(text.read_bytes())
+    assert run(capsys, "redact", "-m", model, folder, "-o", out) == (0, "", "")
+    assert {path.name: path.read_bytes().decode() for path in out.iterdir()} == {
+        "a.txt": redacted,
+        "b.txt": redacted,
+    }
+
+
+def test_a_model_of_a_column_of_words_finds_spans_too(text, file, tmp_path, capsys):
+    run(capsys, "convert", file, "-o", tmp_path / "a.conll")
+    run(capsys, "train", tmp_path / "a.conll", "-m", tmp_path / "words")
+    out = run(capsys, "tag", "-m", tmp_path / "words", "--text", text)[1]
+    assert [row.split("\t")[1:4] for row in out.splitlines()[1:]] == [
+        ["0", "3", "PER"],
+        ["13", "21", "LOC"],
+    ]
+    (tmp_path / "two").write_text("Ann N B-PER\n")
+    run(capsys, "train", tmp_path / "two", "-m", tmp_path / "two.model")
+    status, _, err = run(capsys, "tag", "-m", tmp_path / "two.model", "--text", text)
+    assert status == 2 and "text has words only" in err
+    status, _, err = run(capsys, "tag", "-m", tmp_path / "two.model", text, "-o", "spans")
+    assert status == 2 and "--output spans needs --text" in err
+
+
+def test_training_says_what_it_understood(file, model, tmp_path, capsys):
+    err = run(capsys, "train", file, "-m", tmp_path / "m", "--verbose")[2]
+    assert "18 sequences of 9 documents, 87 tokens" in err
+    assert "Ann/B-PER sings/O in/O Rome/B-LOC ./O" in err
+    figures = json.loads(run(capsys, "evaluate", file, "-m", model, "--json")[1])
+    assert (figures["sequences"], figures["accuracy"]["all"]) == (18, 1)
+    status, _, err = run(capsys, "train", file, "-m", tmp_path / "m", "--out-of-core")
+    assert status == 2 and "--out-of-core needs columns" in err
+
+
+def test_standard_input_needs_its_format(file, text, model, monkeypatch, capsys):
+    for argv in (
+        ("evaluate", "--format", "jsonl", "--json"),
+        ("tag", "-m", model, "--format", "jsonl"),
+    ):
+        data = io.BytesIO(file.read_bytes())
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
+        assert run(capsys, *argv)[0] == 0
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.read_bytes())))
+    assert run(capsys, "redact", "-m", model)[1].startswith("[PER] sings in [LOC].")

@@ -1,0 +1,111 @@
+"""Spans in texts: finding and writing them."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import IO, Any
+
+from sklearn.frozen import FrozenEstimator
+
+from ...datasets import write_conll
+from ...labels.segments.schemes import scheme_of
+from ...text import Documents, Span, TextTagger, write_spans
+from ...text.reading import TokenizedTexts
+from ...text.redaction import redacted
+from . import _documents, _progress
+from ._files import files_of
+from ._text import (
+    FORMS,
+    STANDARD,
+    UTF8,
+    naming,
+    open_output,
+    read_content,
+)
+
+ENDINGS = {".jsonl": "jsonl", ".conll": "conll", ".tsv": "spans", ".txt": "text"}
+# Number of documents that are read at a time.
+CHUNK = 100
+MARK = "\ufeff"
+
+
+def tag(options: argparse.Namespace, labeller: Any) -> None:
+    """Find spans, and write them."""
+    for name in ("n_best", "marginals", "keep_label", "columns", "sep", "comment"):
+        if getattr(options, name):
+            raise ValueError(f"--{name.replace('_', '-')} is for columns, not for text")
+    tagger = text_tagger(labeller, options)
+    documents = None if options.text else _documents.read_documents(options.files, options)
+    if documents is None:
+        documents = texts_of(files_of(options.files), options)
+    output, form = form_of(options.output, "jsonl" if options.json else "spans")
+    found = list(find(tagger, documents, options))
+    of_texts = [spans for _, spans, _ in found]
+    with open_output(output, options.encoding) as out:
+        if form == "text":
+            for text, spans, _ in found:
+                out.write(redacted(text, spans, lambda part, span: f"[{part}]({span.label})"))
+        elif form == "spans":
+            _write_spans(out, found)
+        elif form == "jsonl":
+            write_spans(out, documents.texts, of_texts, form, groups=documents.groups)
+        else:
+            read = TokenizedTexts.of(documents.texts, tagger.tokenizer, tagger.sentences)
+            read, y = read.labelled(of_texts, "expand", tagger.scheme)
+            write_conll(out, read.tokens(), y)
+
+
+def text_tagger(labeller: Any, options: argparse.Namespace) -> TextTagger:
+    """Return the model, or make one that cuts text into tokens for a model of tokens."""
+    if labeller.text_tagger is not None:
+        return labeller.text_tagger
+    columns = [name for name in labeller.columns or ["word"] if name not in (None, "label")]
+    if len(columns) > 1 or columns == ["*"]:
+        raise ValueError(
+            f"{options.model}: the model was trained on the columns {', '.join(columns)}, but text "
+            "has words only; train on documents, or on a column of words and one of labels"
+        )
+    scheme = scheme_of(map(str, labeller.labels))
+    frozen = FrozenEstimator(labeller.estimator)
+    how = options.tokenizer, options.sentences, options.alignment
+    return TextTagger(frozen, *how, scheme=scheme).fit([], [])
+
+
+def texts_of(files: list[str], options: argparse.Namespace) -> Documents:
+    """Read files of text, each a document."""
+    texts = []
+    for file in files:
+        name, data = read_content(file, options.max_bytes, options.encoding)
+        with naming(name):
+            texts.append(data.decode(UTF8).removeprefix(MARK))
+    return Documents(texts, [[] for _ in texts], files if len(files) > 1 else None)
+
+
+def find(
+    tagger: TextTagger, documents: Documents, options: argparse.Namespace
+) -> Iterator[tuple[str, list[Span], str | None]]:
+    """Yield each text, its spans and its document, and show the progress."""
+    texts, groups = documents.texts, documents.groups
+    with _progress.progress_of(options, "finding", len(texts), "document") as progress:
+        for start in range(0, len(texts), CHUNK):
+            part = texts[start : start + CHUNK]
+            for i, (text, spans) in enumerate(zip(part, tagger.predict(part), strict=True), start):
+                yield text, spans, None if groups is None else groups[i]
+            progress.advance(len(part))
+
+
+def form_of(output: str, usual: str) -> tuple[str, str]:
+    """Return the file to write, and the form: by its ending, or itself the name of the form."""
+    if output in FORMS:
+        return STANDARD, output
+    return output, next((ENDINGS[end] for end in ENDINGS if output.endswith(end)), usual)
+
+
+def _write_spans(out: IO[str], found: list[tuple[str, list[Span], str | None]]) -> None:
+    """Write a table of all spans."""
+    out.write("document\tstart\tend\tlabel\tprobability\ttext\n")
+    for i, (text, spans, group) in enumerate(found):
+        for start, end, label, probability in spans:
+            share = "" if probability is None else f"{probability:.6f}"
+            part = json.dumps(text[start:end], ensure_ascii=False)[1:-1]
+            out.write(f"{group or i}\t{start}\t{end}\t{label}\t{share}\t{part}\n")
