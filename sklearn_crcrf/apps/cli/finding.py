@@ -2,11 +2,13 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from typing import IO, Any
 
 from sklearn.frozen import FrozenEstimator
 
+from ...base.unwrap import unwrap
 from ...datasets import write_conll
 from ...labels.segments.schemes import scheme_of
 from ...text import Documents, Span, TextTagger, write_spans
@@ -35,6 +37,7 @@ def tag(options: argparse.Namespace, labeller: Any) -> None:
         if getattr(options, name):
             raise ValueError(f"--{name.replace('_', '-')} is for columns, not for text")
     tagger = text_tagger(labeller, options)
+    tell_promise(tagger, options)
     documents = None if options.text else _documents.read_documents(options.files, options)
     if documents is None:
         documents = texts_of(files_of(options.files), options)
@@ -92,6 +95,15 @@ def find(
             for i, (text, spans) in enumerate(zip(part, tagger.predict(part), strict=True), start):
                 yield text, spans, None if groups is None else groups[i]
             progress.advance(len(part))
+
+
+def tell_promise(tagger: TextTagger, options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a conformal classifier promises, empty for others, and print it."""
+    promise = getattr(unwrap(tagger)[0], "promise_", {})
+    if promise and not options.quiet:
+        told = ", ".join(f"{name} {value}" for name, value in promise.items())
+        print(f"sklearn-crcrf: {told}", file=sys.stderr)
+    return promise
 
 
 def form_of(output: str, usual: str) -> tuple[str, str]:

@@ -2,15 +2,12 @@
 
 import argparse
 import json
-import sys
-from typing import Any
 
-from ...text import TextTagger
 from ...text.redaction import REPLACE, redacted
 from . import _documents, _progress
 from ._files import add_files, files_of, outputs_of
 from ._text import DOCUMENT_FORMATS, STANDARD, add_document_options, open_output
-from .finding import find, form_of, text_tagger, texts_of
+from .finding import find, form_of, tell_promise, text_tagger, texts_of
 from .tagging import Labeller
 
 
@@ -41,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write texts, in which the spans that are found are replaced."""
     tagger = text_tagger(Labeller(options), options)
-    promise = _promise(tagger)
+    promise = tell_promise(tagger, options)
     documents = _documents.read_documents(options.files, options)
     if documents is not None:
         parts = [(options.output, documents)]
@@ -59,13 +56,3 @@ def run(options: argparse.Namespace) -> None:
                     named = {} if group is None else {"document": group}
                     made = json.dumps({**named, "text": made, **promise}, ensure_ascii=False) + "\n"
                 out.write(made)
-    if promise and not options.quiet:
-        print(
-            f"sklearn-crcrf: {', '.join(f'{k} {v}' for k, v in promise.items())}", file=sys.stderr
-        )
-
-
-def _promise(tagger: TextTagger) -> dict[str, Any]:
-    """Return what a conformal estimator promises."""
-    params = tagger.estimator_.get_params(deep=False)
-    return {name: params[name] for name in ("target", "confidence_level") if name in params}

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from ... import ConformalSequenceClassifier, EmpiricalCRF
 from ...base.unwrap import steps_of
 from ...model_files import save_model
 from ...out_of_core.writing import write_parts
@@ -61,6 +62,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write only what prediction needs: a smaller file, with which tag starts at once",
     )
+    parser.add_argument(
+        "--confidence-level",
+        metavar="LEVEL",
+        type=float,
+        help="promise that redact, serve and tag --text miss a share of at most 1 - LEVEL of the "
+        "words of names, on average, such as 0.99; calibrated with the file of --calibrate, or, "
+        "which is no guarantee, with the text itself, of which parts are left out",
+    )
+    parser.add_argument(
+        "--calibrate",
+        metavar="FILE",
+        help="like the text, but not trained on, for --confidence-level",
+    )
     _estimators.add_options(parser)
     add_document_options(parser)
     _progress.add_options(parser)
@@ -69,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Train, and write the model; if training is interrupted, the model of the last iteration."""
     check_output(options.model)
-    estimator = _estimators.make_estimator(options)
+    estimator = _promising(_estimators.make_estimator(options), options)
     documents = read_documents(options.files, options)
     if documents is not None and options.out_of_core:
         raise ValueError("--out-of-core needs columns, not documents with spans")
@@ -87,6 +101,8 @@ def run(options: argparse.Namespace) -> int:
         else:
             text = read_texts(files, options)
             fit(estimator, text, options, interrupts)
+        if options.calibrate is not None:
+            _calibrate(estimator, options)
         is_wanted = options.verbose or (sys.stderr.isatty() and not options.quiet)
         if is_wanted and not interrupts.happened:
             tell_learned(text)
@@ -104,6 +120,31 @@ def run(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return interruption.STATUS if interrupts.happened else 0
+
+
+def _promising(estimator: Any, options: argparse.Namespace) -> Any:
+    """Return an estimator that finds as many names as are promised, if anything is."""
+    if options.confidence_level is None:
+        if options.calibrate is not None:
+            raise ValueError("--calibrate needs --confidence-level")
+        return estimator
+    is_exact = isinstance(estimator, EmpiricalCRF) and estimator.exponents != "fit"
+    cv = None if options.calibrate else "left_out" if is_exact else 5
+    return ConformalSequenceClassifier(estimator, options.confidence_level, "recall", cv=cv)
+
+
+def _calibrate(estimator: Any, options: argparse.Namespace) -> None:
+    documents = read_documents([options.calibrate], options)
+    if documents is not None:
+        if not hasattr(estimator, "redact"):
+            raise ValueError(f"{options.calibrate} has documents, but the text has columns")
+        estimator.conformalize(*documents)
+    else:
+        text = read_texts([options.calibrate], options)
+        check_labelled(text, options.calibrate)
+        if hasattr(estimator, "redact"):
+            raise ValueError(f"{options.calibrate} has columns, but the text has documents")
+        estimator.conformalize(text.X, text.y, text.groups)
 
 
 def tell_learned(text: Text) -> None:
