@@ -8,10 +8,11 @@ import numpy as np
 from _common import yes_or_no
 from corpora import CORPORA
 from exponents import Part
-from sklearn.model_selection import RepeatedKFold
+from sklearn.model_selection import LeaveOneGroupOut, RepeatedKFold
 
 from sklearn_crcrf import ConformalSequenceClassifier, EmpiricalCRF
 from sklearn_crcrf.datasets import fetch_conll2002
+from sklearn_crcrf.datasets.columns import DOCUMENT
 
 TASKS = "Dutch names", "German names", "chunks", "Greek tags", "German tags"
 NAMES = "Dutch names", "Dutch names, tags", "German names", "chunks", "chunks, tags"
@@ -74,24 +75,34 @@ def other_days(args: argparse.Namespace) -> None:
 
 
 def _other_days(args: argparse.Namespace) -> Iterator[list[str]]:
-    train, testa, testb = (_dutch(part, args) for part in ("train", "testa", "testb"))
-    exponents = EmpiricalCRF(exponents="fit").fit(*train).exponents_
-    crf = EmpiricalCRF(exponents=exponents)
+    (X, y, articles), *tests = (_dutch(part, args) for part in ("train", "testa", "testb"))
+    crf = EmpiricalCRF(exponents=EmpiricalCRF(exponents="fit").fit(X, y).exponents_)
+    left_out = list(LeaveOneGroupOut().split(X, groups=articles))
     for level in RECALLS:
-        alone = Conformal(crf, level, "recall", cv="left_out").fit(*train)
-        later = Conformal(alone.estimator_, level, "recall").conformalize(*testa)
-        for title, model, name, test in (
-            ("training days, leave-one-out", alone, "testa", testa),
-            ("training days, leave-one-out", alone, "testb", testb),
-            ("testa", later, "testb", testb),
-        ):
-            figures = (f"{100 * share:.2f}" for share in _missed_and_found(model, *test))
-            yield [title, name, f"{100 * (1 - level):.0f}", *figures]
+        models = {
+            "training sentences, one left out": Conformal(crf, level, "recall", cv="left_out"),
+            "training articles, one left out": Conformal(crf, level, "recall", cv=left_out),
+            "testa": Conformal(crf, level, "recall"),
+        }
+        for title, model in models.items():
+            model.fit(X, y)
+            if title == "testa":
+                model.conformalize(*tests[0][:2])
+            for name, test in zip(("testa", "testb"), tests, strict=True):
+                if name != title:
+                    shares = _missed_and_found(model, *test[:2])
+                    figures = (f"{100 * share:.2f}" for share in shares)
+                    yield [title, name, f"{100 * (1 - level):.0f}", *figures]
 
 
-def _dutch(part: str, args: argparse.Namespace) -> Part:
+def _dutch(part: str, args: argparse.Namespace) -> tuple[list, list, np.ndarray]:
+    """Words, labels, and the number of the article of each sentence."""
     X, y = fetch_conll2002(part, return_X_y=True, download_if_missing=args.download)
-    return [[token["word"] for token in x] for x in X][: args.sentences], y[: args.sentences]
+    words = [[token["word"] for token in x] for x in X][: args.sentences]
+    # A token of its own begins the first sentence of an article.
+    first = [int(x[0] == DOCUMENT) for x in words]
+    words, y = ([x[n:] for x, n in zip(part, first, strict=False)] for part in (words, y))
+    return words, y, np.cumsum(first)
 
 
 def _fitted(names: tuple[str, ...], args: argparse.Namespace) -> Iterator[tuple[str, Any, Part]]:
