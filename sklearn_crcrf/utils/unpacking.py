@@ -161,7 +161,10 @@ def cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
     """Make the error to raise if ``n_before`` lines precede what could not be decoded."""
     before = error.object[: error.start].decode(error.encoding, errors="replace")
     line = n_before + before.count("\n") + 1
-    return ValueError(f"line {line} cannot be decoded as {error.encoding}: {error.reason}")
+    return ValueError(
+        f"line {line} cannot be decoded as {error.encoding}: {error.reason}; say its encoding, "
+        "such as latin-1"
+    )
 
 
 def unpack(data: bytes, max_bytes: int | None, encoding: str = "utf-8") -> bytes:

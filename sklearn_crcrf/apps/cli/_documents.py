@@ -10,7 +10,7 @@ from ...text import Documents, write_spans
 from ...text.formats.registry import AUTO, ENDINGS, FORMATS, format_of, joined
 from ...text.formats.source import Source, suffix_of
 from ...text.reading import TokenizedTexts
-from ._files import files_of
+from ._files import files_of, read_texts
 from ._text import (
     COLUMN_FORMATS,
     STANDARD,
@@ -99,6 +99,8 @@ def _is_document(source: Source) -> bool:
 def read_labelled(path: str, options: argparse.Namespace, columns: Columns | None = None) -> Text:
     """Read the tokens and labels of a file of columns, or of documents."""
     documents = read_documents([path], options)
+    if documents is None and os.path.isdir(path):
+        return read_texts(files_of([path]), options)
     if documents is None:
         return read_text(read_source(path, options), columns or options.columns, labelled=True)
     text = text_of_documents(documents, options)

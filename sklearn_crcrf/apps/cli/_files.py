@@ -148,19 +148,26 @@ def read_texts(files: list[str], options: argparse.Namespace) -> Text:
                 f"{listed(first.columns)}; files to train on have the same columns"
             )
         check_labelled(text, file)
+    if len(texts) == 1:
+        return first
     X = [tokens for text in texts.values() for tokens in text.X]
     y = [labels for text in texts.values() for labels in text.y]
     separators = {text.separator for text in texts.values()} - {None}
     is_shared = len({text.rows and text.rows.sep for text in texts.values()}) == 1
     separator = separators.pop() if separators and is_shared else None
-    return Text(X, y, first.known, first.columns, separator=separator)
+    groups = [
+        f"{file} {group}".strip()
+        for file, text in texts.items()
+        for group in text.groups or [""] * len(text.X)
+    ]
+    return Text(X, y, first.known, first.columns, separator=separator, groups=groups)
 
 
 def add_groups(parser: argparse.ArgumentParser, help: str) -> None:
     """Add the option --groups."""
     text = (
         "column with the document of each sequence, say, which is no attribute of words; default: "
-        f"the documents that -DOCSTART- or '# newdoc' begin, if any. {help}"
+        f"the documents that -DOCSTART- or '# newdoc' begin, or the files of a folder. {help}"
     )
     parser.add_argument("--groups", metavar="COLUMN", help=text)
 

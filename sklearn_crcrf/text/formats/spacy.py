@@ -92,7 +92,10 @@ def _binary(documents: Documents) -> bytes:
                     "and end with tokens of spaCy; write JSON"
                 )
             entities.append(entity)
-        doc.set_ents(entities)
+        try:
+            doc.set_ents(entities)
+        except ValueError as error:
+            raise ValueError(f"document {i}: spans overlap, which spaCy cannot hold") from error
         docs.add(doc)
     return docs.to_bytes()
 

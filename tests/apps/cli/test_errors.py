@@ -26,7 +26,7 @@ from sklearn_crcrf.apps.cli import main
         (["train", "wide.txt", "--model", "m", "--out-of-core"], "line 2 has 20,000 columns"),
         (["evaluate", "ragged.txt"], "ragged.txt: line 2 has 3 columns, expected 2"),
         (["evaluate", "one.txt"], "none can be held out"),
-        (["evaluate", "."], "Is a directory"),
+        (["evaluate", "."], "./damaged.gz: line 45: the compressed data are damaged"),
         (
             ["train", "full.gz", "--max-bytes", "99", "--model", "m"],
             "full.gz: it unpacks to more than max",

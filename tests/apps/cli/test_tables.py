@@ -95,3 +95,22 @@ def test_a_column_of_groups_is_held_out(write, capsys):
     status, out, _ = run(capsys, "evaluate", write(text), "--groups", "column_2")
     assert status == 0
     assert "held out         1 of 5 documents" in out
+
+
+def test_a_folder_of_columns_is_evaluated_by_file(tmp_path, capsys):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for i in range(5):
+        (folder / f"{i}.tsv").write_text("Ann\tB-P\nsings\tO\n\nBob\tB-P\n")
+    status, out, err = run(capsys, "evaluate", folder)
+    assert (status, err) == (0, "")
+    assert "held out         1 of 5 documents" in out
+    assert run(capsys, "check", folder)[0] == 0
+
+
+def test_another_encoding_is_suggested(write, tmp_path, capsys):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("Sentence #,Word,Tag\n1,Genève,B-geo\n".encode("latin-1"))
+    status, _, err = run(capsys, "train", path, "-m", tmp_path / "m")
+    assert status == 2 and "line 2 cannot be decoded as utf-8" in err and "latin-1" in err
+    assert run(capsys, "train", path, "-m", tmp_path / "m", "--encoding", "latin-1")[0] == 0
