@@ -27,11 +27,11 @@ def batches_of(structure: Structure, scores_per_token: int) -> Iterator[Batch]:
     """Cut sequences into batches of about CHUNK scores; yields at least one batch."""
     offsets, n_sequences = structure.offsets, structure.n_units
     n_tokens, first = max(1, CHUNK // scores_per_token), 0
-    if n_sequences == 0:
-        yield Batch(0, 0, structure, 0)
+    if offsets[-1] <= n_tokens:
+        yield Batch(0, int(offsets[-1]), structure, 0)
+        return
     while first < n_sequences:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1)
         start, stop = int(offsets[first]), int(offsets[last])
-        is_all = last - first == n_sequences
-        yield Batch(start, stop, structure if is_all else structure.take(slice(first, last)), first)
+        yield Batch(start, stop, structure.take(slice(first, last)), first)
         first = last

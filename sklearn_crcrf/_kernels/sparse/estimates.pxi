@@ -6,7 +6,7 @@ def smooth_rows(
     const int32_t[::1] columns,
     const double[::1] counts,
     const double[::1] sums,        # (n_rows,) of the counts IN
-    const int32_t[::1] above,      # (n_rows,) a row before it, -1 for none; or None for no row IN
+    const int32_t[::1] above,      # (n_rows,) a row before it, negative for none; or None IN
     int64_t first, int64_t last,   # the rows to estimate
     double strength,
     double[::1] prior,             # (n_entries,) of rows without a row above INOUT

@@ -86,9 +86,9 @@ class ChangedSums:
         prior, -1 if there is none.
     slots : int32 ndarray
         The tables that have weights of tokens.
-    of_edges : (list of (int, int), list of (int, int))
+    ends : list of (int, int)
         The table that estimates the previous label alone of each edge, and whether it is given the
-        symbol of the token before, 0, or of the token, 1; and the same for the current label.
+        symbol of the token before, 0, or of the token, 1; then the same for current labels.
     """
 
     def __init__(
@@ -118,13 +118,8 @@ class ChangedSums:
         self.above = np.array([-1 if t is None else read.index(t) for t in broader], dtype=np.int32)
         first_context = len(read) - len(contexts)
         self.slots = np.r_[: len(SPELLING) + 1, first_context : len(read)].astype(np.int32)
-        self.of_edges = [
-            [
-                (read.index(given), int(edge.template.symbols[position][1] >= 0))
-                for edge, (given, position) in zip(edges, ends, strict=True)
-            ]
-            for ends in ([e.before for e in edges], [e.here for e in edges])
-        ]
+        ends = [(e, *e.before) for e in edges] + [(e, *e.here) for e in edges]
+        self.ends = [(read.index(t), int(e.template.symbols[k][1] >= 0)) for e, t, k in ends]
         self.counts = ChangedCounts(counts, self.n_labels, coders, least)
         of_spelling, of_rare = rare_counts(statistics)
         for template, table in zip(SPELLING, split(of_spelling, len(SPELLING)), strict=True):
@@ -256,16 +251,14 @@ class ChangedSums:
         self, folds: np.ndarray, spelling: np.ndarray, before: Rows, after: Rows
     ) -> None:
         """Let words that were rare take back their spelling, and add it if they are rare now."""
-        used = [rows.repeat(is_rare(rows.sums())) for rows in (before, after)]
-        words = [
-            rows.repeat(np.arange(len(folds)))[k]
-            for rows, k in zip((before, after), used, strict=True)
-        ]
-        word = np.concatenate(words)
-        if len(word) == 0:
+        both = [(rows.sums(), rows.lengths, rows.indices, rows.data) for rows in (before, after)]
+        sums, lengths, labels, counts = map(np.concatenate, zip(*both, strict=True))
+        counts[: len(before.data)] *= -1.0
+        row = np.arange(len(sums)).repeat(lengths)
+        used = is_rare(sums)[row]
+        if not used.any():
             return
-        labels = np.concatenate([before.indices[used[0]], after.indices[used[1]]])
-        weights = np.concatenate([-before.data[used[0]], after.data[used[1]]])
+        word, labels, weights = row[used] % len(folds), labels[used], counts[used]
         self.of_rare += _sums(folds[word], labels, weights, self.of_rare.shape)
         events = Events.listed(self._spelled, spelling[word], folds[word])
         self.counts.add(events, [(labels, weights)])
@@ -312,4 +305,5 @@ def _sums(
 ) -> np.ndarray:
     """Sum weights by fold and place."""
     n_folds, n = shape
-    return np.bincount(folds * np.int64(n) + places, weights, n_folds * n).reshape(shape)
+    places = places if n_folds == 1 else folds * np.int64(n) + places
+    return np.bincount(places, weights, n_folds * n).reshape(shape)

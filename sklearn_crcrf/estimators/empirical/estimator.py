@@ -891,8 +891,8 @@ class EmpiricalCRF(CountingClassifier):
             return token_marginals(structure, scores, first).argmax(axis=1)
         value, y = structure.maximum(scores)
         raise_if_not_finite(value, structure, scores, first)
-        impossible = np.repeat(np.isneginf(value), np.diff(structure.offsets))
-        if impossible.any():
+        if np.isneginf(value).any():
+            impossible = np.repeat(np.isneginf(value), np.diff(structure.offsets))
             if np.isneginf(scores.state[impossible].max(axis=1)).any():
                 raise_if_impossible(value, first)
             y[impossible] = scores.state[impossible].argmax(axis=1)

@@ -36,14 +36,14 @@ class ReadRows(NamedTuple):
         each fold, and if there are several folds, of first and of last tokens.
     sums : ndarray of shape (n_rows,)
         How often each attribute was counted.
-    above : int32 ndarray of shape (n_rows,)
-        The row whose estimates are the prior of a row, -1 if there is none.
+    above : int32 ndarray of shape (n_rows_before_edges,)
+        The row whose estimates are the prior of a row, negative if there is none.
     bounds : list of int
         Where the rows of each part begin: spelling, words, others, each edge, each template of
         runs; then the rows without counts.
     places : int ndarray of shape (n_entries,)
         Where the prior of an entry is in the table that all entries of its part share.
-    ends : list of int64 ndarray of shape (n_entries_of_edges,)
+    ends : int64 ndarray of shape (2, n_entries_of_edges)
         The entries of the previous and of the current label alone, of each pair.
     prepared : Prepared
     """
@@ -53,7 +53,7 @@ class ReadRows(NamedTuple):
     above: np.ndarray
     bounds: list[int]
     places: np.ndarray
-    ends: list[np.ndarray]
+    ends: np.ndarray
     prepared: Prepared
 
     def entries(self, begin: int, end: int) -> slice:
@@ -119,20 +119,20 @@ class RowModel(SmoothedModel):
         # Where the prior of each entry is.
         begins = np.empty((len(sums.above), n), dtype=np.int64)
         begins[:], begins[N_FEATURES] = folds * n_labels, tokens * n_labels
-        of_tokens = _part(counts, 0, bounds[EDGES])
-        places = [of_tokens.repeat(begins.ravel()) + of_tokens.indices]
+        first, lengths = int(counts.indptr[bounds[EDGES]]), counts.lengths[: bounds[EDGES]]
+        places = [begins.ravel().repeat(lengths) + counts.indices[:first]]
         structure: Any = observations.structure
-        before, ends = structure.before, list[np.ndarray]()
+        before, ends = structure.before, np.empty((2, 0), dtype=np.int64)
         if n_edges:
             pairs = _part(counts, bounds[EDGES], bounds[EDGES + n_edges])
             labels = np.divmod(pairs.indices, n_labels)[::-1]  # the previous and the current one
             fold = pairs.repeat(np.tile(folds, n_edges))
             places.append((fold * n_labels + labels[0]) * n_labels + labels[1])
-            for k, label in enumerate(labels):
-                alone = [table * n + (before, tokens)[end] for table, end in sums.of_edges[k]]
-                ends.append(places_of(counts, pairs.repeat(np.concatenate(alone)), label))
+            alone = np.concatenate([table * n + (before, tokens)[end] for table, end in sums.ends])
+            rows_alone = alone.repeat(np.tile(pairs.lengths, 2))
+            ends = places_of(counts, rows_alone, np.concatenate(labels)).reshape(2, -1)
 
-        above = np.where(sums.above[:, None] < 0, -1, sums.above[:, None] * n + tokens).ravel()
+        above = (sums.above[:, None] * n + tokens).ravel()
         counts = _with_labels(counts, n_shared, n_labels)
         n_seen = counts.sums()
         slots = [n_counted + folds[:, None], sums.slots * n + tokens[:, None]]
