@@ -229,10 +229,11 @@ def words_of(rows: Rows) -> Rows:
 
 def _marks(lines: Sequence[str]) -> Iterator[tuple[int, str | None]]:
     """Yield the lines where documents begin, and what these are called."""
-    for number, line in enumerate(lines, start=1):
-        if line.startswith(DOCUMENT) and line.split()[0] == DOCUMENT:
+    begun = ("#", DOCUMENT)
+    for number, line in [it for it in enumerate(lines, start=1) if it[1].startswith(begun)]:
+        if line.split()[0] == DOCUMENT:
             name = re.search(r"\((.+)\)", line)
-        elif not line.startswith("#") or not (name := _NEW_DOCUMENT.match(line)):
+        elif not (name := _NEW_DOCUMENT.match(line)):
             continue
         yield number, name and name[1]
 
@@ -356,9 +357,11 @@ def known_layout(rows: Rows) -> list[str | None] | None:
         return rows.header.names
     if is_conllu(rows):
         return [{1: "word", 3: "label"}.get(j) for j in range(rows.width)]
+    if rows.width < 4 or not rows.tokens[0].startswith(f"1{rows.character}"):
+        return None
     fields = [token.split(rows.character, 3) for token in rows.tokens]
     positions = (str(i + 1) for a, b in pairwise(rows.bounds) for i in range(b - a))
-    are_numbered = rows.width > 3 and all(
+    are_numbered = all(
         len(row) == 4 and row[0] == position and _SEGMENT.fullmatch(row[2])
         for row, position in zip(fields, positions, strict=True)
     )
