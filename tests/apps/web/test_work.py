@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
 
-from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf import HMM, EmpiricalCRF, TextTagger
 from sklearn_crcrf.apps.web import tagging, tagging_app, work
 from sklearn_crcrf.apps.web.json_api import post_steps
 from sklearn_crcrf.apps.web.work import Busy, Work, in_slices
@@ -205,6 +205,6 @@ def test_what_a_refused_request_held_is_freed_at_once():
 
 
 def test_tokens_that_wait_are_not_searched_for_garbage():
-    sentences = tagging._sentences({"sentences": [["a", "dog"]]})
+    sentences = tagging._sentences({"sentences": [["a", "dog"]]}, TextTagger(HMM()))
     gc.collect()
     assert not gc.is_tracked(sentences[0])
