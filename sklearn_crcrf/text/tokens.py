@@ -25,17 +25,17 @@ TONE = "[\U0001f3fb-\U0001f3ff]"
 SYLLABLE = "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?"  # of Hangul, as its letters
 CHARACTER = rf"(?:{FLAG}|{SYLLABLE}|{VISIBLE})(?:{JOINER}(?:{SYLLABLE}|{VISIBLE})|{TONE}|{M})*+"
 
-LETTER, END = rf"[^\W\d_]{M}*+", rf"(?![\w{MARK}{JOINER}])"
+LETTER, END = rf"(?:{SYLLABLE}|[^\W\d_]){M}*+", rf"(?![\w{MARK}{JOINER}])"
 APOSTROPHE, BLANK = "['\u2019]", r"[^\S\n\r]"
 # Words before a point within a sentence: before another word, and before a number.
 BEFORE_WORDS = (
     "dr|mr|mrs|ms|prof|st|ste|sr|jr|mme|mlle|hr|fr|drs|ir|ing|mevr|dhr|gen|sen|rep|gov|lt|col|sgt|"
-    "inc|ltd|corp|bros|vs|etc|approx|bzw|bijv|resp|ca|evtl"
+    "inc|ltd|co|corp|bros|tel|vs|etc|approx|bzw|bijv|resp|ca|evtl"
 )
 BEFORE_NUMBERS = "no|nr|vol|art|fig|pp|p|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez"
 ABBREVIATION = (
-    rf"(?=\w[\w{MARK}{JOINER}]{{0,6}}\.)(?i:(?:{LETTER}\.){{2,}}{END}"
-    rf"|(?:{BEFORE_WORDS}|{LETTER})\.(?={BLANK}+\w)|(?:{BEFORE_NUMBERS})\.(?={BLANK}+\d))"
+    rf"(?=\w[\w{MARK}{JOINER}]*+\.)(?i:(?:{LETTER}\.){{2,}}{END}"
+    rf"|(?:{BEFORE_WORDS}|{LETTER})\.(?={BLANK}+\w|[,;:])|(?:{BEFORE_NUMBERS})\.(?={BLANK}+\d))"
 )
 ADDRESS = rf"(?:https?://|www\.)(?:[\w/]++{M}*+|[.~:?#@!$&*+,;=%-]++(?=[\w/]))++"
 # "'s" and "n't" after a word; "'88" and "'t" before one; "l'" before one.
@@ -89,8 +89,8 @@ def find_tokens(text: str, tokenizer: str | Callable = "words") -> np.ndarray:
           of a token; emoji that are shown as one, and flags, are one token;
         - web addresses are tokens;
         - abbreviations have their point: letters with a point each ("U.S.", "z.B."); single letters
-          and words such as "Dr.", "vs." and "bzw." if a word follows in the line; "No.", "p." and
-          months if a number follows;
+          and words such as "Dr.", "vs." and "bzw." before a comma, a colon, a semicolon, or another
+          word in the line; "No.", "p." and months if a number follows;
         - "'s", "'m", "'d", "'ll", "'re", "'ve" and "n't" at the end of a word are tokens, and so
           are the elided words "c'", "d'", "j'", "l'", "m'", "n'", "s'", "t'" and those that end
           in "qu'" or "ll'" before a word;
