@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ...datasets.columns import CONLLU, Reading, is_conllu
+from ...datasets.columns import CONLLU, Reading
 from ...labels.segments.schemes import scheme_of
 from ...utils.lines import lines_of
 from ..spans import labels_to_spans
@@ -18,12 +18,14 @@ LABELS = ("NER", "ner", "Entity")
 ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"}
 ESCAPED = re.compile(r"\\[strnp\\]")
 CHARACTERS = {escape: character for character, escape in ESCAPES.items()}
+ID = re.compile(r"\d+(?:[-.]\d+)?\t")
 RANGE = re.compile(r"(\d+)-(\d+)$")
 
 
 def fits(source: Source) -> bool:
     """Say whether there are the ten columns of CoNLL-U."""
-    if is_conllu(source.rows):
+    rows = source.rows
+    if rows.tokens and rows.width == len(CONLLU) and ID.match(rows.tokens[0]):
         return True
     lines = lines_of(source.text)
     return NEW.match(lines[0]) is not None and all(line[:1] in ("", "#") for line in lines)
@@ -31,8 +33,19 @@ def fits(source: Source) -> bool:
 
 def read(source: Source) -> Documents:
     """Read the text of each document, or else of each sentence, and the names in it."""
-    Reading("\t", ["#"], conventions=True).rows(lines_of(source.text)).check_width(len(CONLLU))
-    losses, found = Losses(source.name), list(_documents(source.text))
+    rows = Reading("\t", ["#"]).rows(lines_of(source.text))
+    try:
+        rows.check_width(len(CONLLU))
+        for i, token in enumerate(rows.tokens):
+            if not ID.match(token):
+                raise ValueError(f"line {rows.number(i)} has no id: {token[:80]!r}")
+    except ValueError as error:
+        raise ValueError(f"{source.name}: {error}") from error
+    losses, found = Losses(source.name), list[Document]()
+    try:
+        found.extend(_documents(source.text))
+    except ValueError as error:
+        raise ValueError(f"{source.name}, document {len(found)}: {error}") from error
     if any(document.text for document in found) and not re.search("NER=|ner=|Entity=", source.text):
         losses.add("there are no names in MISC, such as NER=B-PER", found[0].where)
     losses.warn()
@@ -72,7 +85,7 @@ def _document(sentences: list[list[list[str]]], name: str | None, where: str) ->
             span = RANGE.match(row[0])
             if span:
                 last_of_range = int(span[2])
-                surface.append((row, next(one for one in sentence if one[0] == span[1])))
+                surface.append((row, next((one for one in sentence if one[0] == span[1]), row)))
             elif "." not in row[0] and int(row[0]) > last_of_range:
                 surface.append((row, row))
         for k, (row, word) in enumerate(surface, start=1):

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..spans import Span
 from .documents import Document, Documents, Found, Losses, documents_of
-from .records import TEXTS, first_key, group_of, items_of, json_array, objects_of
+from .records import TEXTS, first_key, group_of, items_of, json_array, list_of, objects_of
 from .source import Source
 from .target import Target
 
@@ -48,7 +48,10 @@ def read(source: Source) -> Documents:
             regions = [{"value": region, "type": "labels"} for region in _min_regions(task)]
             data = task
         else:
-            results = _results(task, are_predicted, where, losses)
+            try:
+                results = _results(task, are_predicted, where, losses)
+            except ValueError as error:
+                raise ValueError(f"{source.name}, {where}: {error}") from error
             if results is None:
                 losses.add("left out, as nobody has annotated it", where)
                 continue
@@ -64,14 +67,15 @@ def _results(task: dict, are_predicted: bool, where: str, losses: Losses) -> lis
     """Return the regions that one annotator has marked, or None."""
     if are_predicted:
         losses.add("these are predictions of a model, not annotations", where)
-        made = task.get("predictions") or []
-    else:
-        key = first_key(task, RESULTS[:2])
-        made = [one for one in task.get(key or "") or [] if not one.get("was_cancelled")]
+    key = "predictions" if are_predicted else first_key(task, RESULTS[:2])
+    made = list_of(task.get(key or ""))
+    if not all(isinstance(one, dict) for one in made):
+        raise ValueError(f"{key} must be objects, got {made!r:.80}")
+    made = [one for one in made if not one.get("was_cancelled")]
     made = [one for one in made if one.get("ground_truth")] or made
     if len(made) > 1 and any(one.get("result") != made[-1].get("result") for one in made):
         losses.add("of several annotations the last is read", where)
-    return made[-1].get("result") or [] if made else None
+    return list_of(made[-1].get("result")) if made else None
 
 
 def _text(data: dict, where: str, name: str) -> str:

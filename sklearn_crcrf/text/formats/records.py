@@ -42,9 +42,7 @@ def document_of(record: dict, where: str, name: str) -> Document:
             return Document(text, found, group_of(record), where)
         if not isinstance(text, str):
             raise ValueError(f"there is no text, but {', '.join(map(repr, record))}")
-        spans = record.get(first_key(record, SPANS) or "") or []
-        if not isinstance(spans, list):
-            raise ValueError(f"spans must be a list, got {spans!r:.80}")
+        spans = list_of(record.get(first_key(record, SPANS) or ""))
         return Document(text, [found_of(span) for span in spans], group_of(record), where)
     except ValueError as error:
         raise ValueError(f"{name}, {where}: {error}") from error
@@ -53,6 +51,13 @@ def document_of(record: dict, where: str, name: str) -> Document:
 def first_key(record: dict, names: Sequence[str]) -> str | None:
     """Return the first of some keys that an object has."""
     return next((name for name in names if name in record), None)
+
+
+def list_of(value: Any) -> list:
+    """Return a list, for null an empty one; ValueError if it is something else."""
+    if not isinstance(value, list | None):
+        raise ValueError(f"expected a list, got {value!r:.80}")
+    return value or []
 
 
 def group_of(record: dict) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .documents import Document, Documents, Found, Losses, documents_of
-from .records import found_of, json_array, note_probabilities
+from .records import found_of, json_array, list_of, note_probabilities
 from .source import Source
 from .target import Target
 
@@ -32,7 +32,7 @@ def _of_pairs(source: Source) -> Iterator[Document]:
     for where, record in source.records:
         pairs = [record]
         if isinstance(record, dict) and "annotations" in record:
-            pairs = [pair for pair in record["annotations"] if pair is not None]
+            pairs = [pair for pair in list_of(record["annotations"]) if pair is not None]
         for i, pair in enumerate(pairs):
             place = where if pairs == [record] else f"document {i}"
             if not _is_pair(pair):
@@ -43,8 +43,11 @@ def _of_pairs(source: Source) -> Iterator[Document]:
             others = sorted(annotations.keys() - {"entities"})
             if others:
                 losses.add(f"not read are {', '.join(others)}", place)
-            marks = annotations.get("entities", [])
-            yield Document(text, [found_of(list(mark)) for mark in marks], None, place)
+            try:
+                found = [found_of(mark) for mark in list_of(annotations.get("entities"))]
+            except ValueError as error:
+                raise ValueError(f"{source.name}, {place}: {error}") from error
+            yield Document(text, found, None, place)
     losses.warn()
 
 

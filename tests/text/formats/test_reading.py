@@ -141,6 +141,14 @@ def test_brat(brat):
         assert read_spans(folder / "a.txt") == read_spans(folder / "a.ann") == found
 
 
+def test_brat_errors_name_the_line(brat):
+    for line in ("T1\tPER x y\tAnn", "T1\tPER\tAnn", "T1"):
+        with pytest.raises(ValueError, match=r"a\.ann, line 1: expected a label and its offsets"):
+            read_spans(brat("a", "Ann", line))
+    with pytest.raises(ValueError, match=r"a\.ann: .*leaves the text"):
+        read_spans(brat("a", "Ann", "T1\tPER 0 9\tAnn"))
+
+
 def test_brat_with_gaps_and_other_offsets(brat):
     folder = brat("a", "Ann and Bob Lee", "T1\tPER 0 3;12 15\tAnn Lee\n")
     with pytest.warns(UserWarning, match="T1 has a gap.*: a.ann, line 1"):
@@ -258,6 +266,18 @@ def test_a_text_of_a_megabyte(tmp_path):
             '{"text": "a", "spans": [{"start": 0, "end": 1, "label": "x", "text": "b"}]}',
             "should cover",
         ),
+        ('[["a", {"entities": [[0, "PER"]]}]]', "document 0: a span must have a start"),
+        ('[["a", {"entities": 3}]]', "document 0: expected a list, got 3"),
+        (
+            '[{"data": {"text": "a"}, "annotations": [3]}]',
+            "document 0: annotations must be objects",
+        ),
+        (
+            '[{"data": {"text": "a"}, "annotations": [{"result": 3}]}]',
+            "document 0: expected a list",
+        ),
+        (CONLLU.replace("3\tRhein", "x\tRhein"), "line 7 has no id: "),
+        (CONLLU.replace("NER=B-LOC", "NER=x"), "document 0: .*label 'x'"),
         ("Sentence #,Word,Tag\n1,a,O\n1,b\n", "line 3 has 2 columns, expected 3"),
         ("Sentence #,Word,Tag\n,a,O\n", "line 2 has no sentence"),
         ("Sentence #,Word,Tag\n1,a,O\n2,b,O\n1,c,O\n", "line 4: the sentence '1' began in line 2"),
