@@ -23,6 +23,8 @@ from .opinion_pool.expert import Samples, WrappingClassifier, fit_expert, requir
 
 # With more labelled tokens than this, unlabelled ones gained half a point at most, or cost some.
 MANY = 20_000
+# Labels that are less probable count as impossible: each that is left multiplies what is counted.
+LEAST = 1e-3
 
 
 @documented
@@ -49,9 +51,9 @@ class SemiSupervisedClassifier(WrappingClassifier):
         Number of threads that predict.
     fill : {"best", "expected"}, default="best"
         Labels for unlabelled tokens: those of the best path of their sequence [1]_, or the
-        probabilities of all labels. The latter are the expectation step of EM [2]_, and
-        the estimator must take probabilities as y, as :class:`EmpiricalCRF`, :class:`HMM` and
-        :class:`CRF` do.
+        probabilities of all labels, those below 0.001 left out. The latter are the expectation
+        step of EM [2]_, and the estimator must take probabilities as y, as :class:`EmpiricalCRF`,
+        :class:`HMM` and :class:`CRF` do.
     unlabelled_weight : float, default=0.1
         Weight of unlabelled tokens, in (0, inf), times their ``sample_weight`` [1]_.
 
@@ -167,8 +169,10 @@ class SemiSupervisedClassifier(WrappingClassifier):
         """Return y with labels, or probabilities, for tokens that have none, in its layout."""
         if self.fill == "best":
             return self.predict(samples.X, allowed=samples.y)
-        marginals, mirror = self._map(samples.X, token_marginals, allowed=samples.y)
-        return mirror(np.concatenate(marginals))
+        found, mirror = self._map(samples.X, token_marginals, allowed=samples.y)
+        marginals = np.concatenate(found)
+        marginals[marginals < np.minimum(LEAST, marginals.max(axis=1, keepdims=True))] = 0.0
+        return mirror(marginals / marginals.sum(axis=1, keepdims=True))
 
     def _fitted_to_all(self, X: Any, y: Any, weights: Any) -> Any:
         """Fit a clone of the estimator to all sequences."""

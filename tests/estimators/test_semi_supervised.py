@@ -77,6 +77,22 @@ def test_expected_labels_are_given_the_known_ones():
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
+def test_improbable_labels_are_left_out():
+    """So that the ways to label several tokens stay few where there are many labels."""
+    given = []
+
+    class Recording(EmpiricalCRF):
+        def fit(self, X, y, sample_weight=None, labels=None, pair_marginals=None):
+            given.append(y)
+            return super().fit(X, y, sample_weight=sample_weight, labels=labels)
+
+    SemiSupervisedClassifier(Recording(), fill="expected").fit(X_TRAIN, KNOWN)
+    proba = np.concatenate(list(given[-1]))
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert proba[proba > 0].min() >= semi_supervised.LEAST
+    assert (proba == 0).mean() > 0.4
+
+
 def test_it_stops_when_labels_stay():
     model = SemiSupervisedClassifier(EmpiricalCRF(), n_iter=50).fit(X_TRAIN, KNOWN)
     assert 1 <= model.n_iter_ < 50
