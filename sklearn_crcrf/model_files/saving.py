@@ -10,6 +10,7 @@ from ..base.unwrap import single_steps, steps_of
 from ..serving import Tagger
 from ..serving.content import Content
 from ..serving.files import MODEL, WrongFileError, is_tagger_file, read_content, write_content
+from ..text import TextTagger
 from ..utils.replaced_parts import check_fitted
 from ..utils.unpacking import MAX_BYTES, Budget, TooLargeError, check_max_bytes
 from .compact import CompactClassifier, load_compact, save_compact
@@ -120,6 +121,11 @@ def save_model(
         raise ValueError("a model file holds a model, not a tagger: write that by its method save")
     if isinstance(estimator, CompactClassifier) and not compact:
         raise ValueError("a compact model has nothing to train on with: pass compact=True")
+    if isinstance(estimator, TextTagger) and compact:
+        raise ValueError(
+            "a compact file holds what labels tokens, not how text is cut into them: save the "
+            "estimator_ of the TextTagger, or pass compact=False"
+        )
     names = _checked_names(columns)
     if not compact:
         check_model(estimator)

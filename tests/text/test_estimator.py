@@ -126,6 +126,11 @@ def test_clones_copies_and_files(tagger, tmp_path):
         load_model(tmp_path / "names.crcrf").estimator,
     ):
         assert other.predict(TEXTS[:2]).tolist() == tagger.predict(TEXTS[:2]).tolist()
+    with pytest.raises(ValueError, match="a compact file holds what labels tokens"):
+        save_model(tagger, tmp_path / "small.crcrf", compact=True)
+    with pytest.raises(ValueError, match=r"cannot hold this estimator: .*split"):
+        own = TextTagger(EmpiricalCRF(), str.split).fit(TEXTS, SPANS)
+        save_model(own, tmp_path / "own.crcrf")
     other.classes_ = other.classes_[::-1].copy()
     with pytest.raises(ValueError, match="TextTagger: classes_ must be the labels of estimator_"):
         other.predict(TEXTS)
