@@ -59,7 +59,16 @@ class SpanTagger:
         list of Span
             In the order of the text.
         """
-        read = TokenizedTexts.of([text], self._tokenizer, self._sentences)
+        return self.find(TokenizedTexts.of([text], self._tokenizer, self._sentences))
+
+    def find(self, read: TokenizedTexts) -> list[Span]:
+        """Return the spans of a text that was cut into tokens before.
+
+        Parameters
+        ----------
+        read : TokenizedTexts
+            Of one text.
+        """
         X = read.tokens()
         if not X:
             return []

@@ -80,9 +80,10 @@ def tagging_app(estimator: Any) -> Starlette:
     def redact(content: dict[str, Any], reserve: Reserve) -> Steps:
         text = get_text(content, "text", MAX_CHARACTERS)
         replace = get_text({"replace": REPLACE, **content}, "replace", MAX_REPLACE)
-        sentences = _sentences({"text": text}, tagger)
+        read = TokenizedTexts.of([text], tagger.tokenizer, tagger.sentences)
+        _check_sizes(sentences := read.tokens())
         reserve(sum(_costs(sentences, len(classes) + 5.0)))
-        spans = spans_of(text)
+        spans = spans_of.find(read)
         yield dumps({"text": redacted(text, spans, replace), "spans": spans, **promise})
 
     def explained(content: dict[str, Any], reserve: Reserve) -> Steps:
@@ -156,6 +157,12 @@ def _sentences(content: dict[str, Any], tagger: TextTagger) -> list[tuple[str, .
         sentences = [value] if given == ["tokens"] else value
     if not isinstance(sentences, list) or not all(map(_are_tokens, sentences)):
         raise BadRequest(f"{given[0]!r} must be made of lists of strings")
+    _check_sizes(sentences)
+    return [*map(tuple, sentences)]  # unlike lists, they are not searched for garbage
+
+
+def _check_sizes(sentences: Sequence[Sequence[str]]) -> None:
+    """Raise BadRequest if there are more sentences, tokens or characters than may be."""
     n_characters = sum(len(token) for tokens in sentences for token in tokens)
     sizes = len(sentences), sum(map(len, sentences)), n_characters
     if any(map(operator.gt, sizes, (MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS))):
@@ -163,7 +170,6 @@ def _sentences(content: dict[str, Any], tagger: TextTagger) -> list[tuple[str, .
             f"there may be at most {MAX_SENTENCES} sentences, {MAX_TOKENS} tokens and "
             f"{MAX_CHARACTERS} characters"
         )
-    return [*map(tuple, sentences)]  # unlike lists, they are not searched for garbage
 
 
 def _are_tokens(sentence: Any) -> bool:
