@@ -190,6 +190,7 @@ METHODS: dict[str, Callable[[Any, Any, Any, str], None]] = {
     "sample": _check_samples,
     "predict_pair_proba": _check_pairs,
     "predict_marginals": _check_nothing,
+    "predict_set": _check_nothing,
 }
 OPTIONS: dict[str, dict[str, Callable[[Random], Any]]] = {
     "predict_k_best": {"k": lambda rng: rng.choice([1, 2, 5, 100, 10**4])},

@@ -35,7 +35,12 @@ REQUIRED = {
         "estimators": [("crf", sklearn_crcrf.CRF(max_iter=5)), ("hmm", sklearn_crcrf.HMM())]
     },
     "CalibratedSequenceClassifier": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
-    "ConformalSequenceClassifier": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
+    "ConformalSequenceClassifier": lambda: {
+        "estimator": sklearn_crcrf.HMM(),
+        "confidence_level": 0.3,
+        "target": "token",
+        "cv": 2,
+    },
     "SegmentF1Classifier": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "SemiSupervisedClassifier": lambda: {"estimator": sklearn_crcrf.HMM()},
     "EmpiricalCRFCV": lambda: {"sigmas": [1.0], "mu_oovs": [0.5, 1.0], "cv": 2},

@@ -54,10 +54,11 @@ def risk_threshold(score: np.ndarray, sample: np.ndarray, level: float, samples:
     allowed = most * (n + 1) - 1 + 1e-9  # for rounding: with level=0.9, 9 samples are enough
     if allowed < 0:
         least = ceil(level / most - 1e-9)
+        most_level = floor(1000 * n / (n + 1)) / 1000
+        lower = f", or with a confidence_level of at most {most_level}" if n else ""
         raise ValueError(
             f"confidence_level={level} needs {least:,} {samples} or more to calibrate with, but "
-            f"there are {n:,}: calibrate with more of them, or with a confidence_level of at most "
-            f"{floor(1000 * n / (n + 1)) / 1000}"
+            f"there are {n:,}: calibrate with more of them{lower}"
         )
     order = np.argsort(score, kind="stable")
     lost = np.cumsum(1 / n_units[place[order]])  # if all units up to this one are missed
