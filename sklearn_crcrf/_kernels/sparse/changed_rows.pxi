@@ -86,23 +86,49 @@ cdef class CountedRows:
             self.kept.append((level, begins))
             self.level[k], self.begins[k] = &level[0] if n_tuples else NULL, &begins[0]
 
-    cdef int64_t find(self, const int32_t *ids) noexcept nogil:
-        """The row of a tuple of ids, -1 if there is none."""
+    cdef void find(
+        self, const int32_t *symbols, const int32_t[:, ::1] ids, const int64_t[::1] offsets,
+        int64_t *rows,                 # (n_events,) OUT
+    ) noexcept nogil:
+        """The rows of events, -1 of those without one; what all need is fetched from memory at once."""
         cdef:
-            int64_t rank, wanted, end
+            int64_t s, event, rank, wanted, end
+            int32_t id_
             Py_ssize_t k
-        if ids[0] < -1 or ids[0] + 1 >= self.first.shape[0]:
-            return -1
-        rank = self.first[ids[0] + 1]
+        for s in range(offsets.shape[0] - 1):
+            for event in range(offsets[s], offsets[s + 1]):
+                id_ = symbol_of(symbols, ids, event, offsets[s], offsets[s + 1])
+                rows[event] = -1
+                if -1 <= id_ < self.first.shape[0] - 1:
+                    rows[event] = self.first[id_ + 1]
         for k in range(self.n_ids - 1):
-            if rank < 0 or ids[k + 1] < -1:
-                return -1
-            wanted = rank << 32 | (<int64_t>ids[k + 1] + 1)
-            end = self.begins[k][rank + 1]
-            rank = place_from(self.level[k], self.begins[k][rank], end, wanted)
-            if rank == end or self.level[k][rank] != wanted:
-                return -1
-        return rank
+            for event in range(ids.shape[0]):
+                if rows[event] >= 0:
+                    prefetch(&self.begins[k][rows[event]])
+            for event in range(ids.shape[0]):
+                if rows[event] >= 0:
+                    prefetch(&self.level[k][self.begins[k][rows[event]]])
+            for s in range(offsets.shape[0] - 1):
+                for event in range(offsets[s], offsets[s + 1]):
+                    id_ = symbol_of(symbols + 2 * k + 2, ids, event, offsets[s], offsets[s + 1])
+                    rank, rows[event] = rows[event], -1
+                    if rank < 0 or id_ < -1:
+                        continue
+                    wanted, end = rank << 32 | (<int64_t>id_ + 1), self.begins[k][rank + 1]
+                    rank = place_from(self.level[k], self.begins[k][rank], end, wanted)
+                    if rank < end and self.level[k][rank] == wanted:
+                        rows[event] = rank
+
+    cdef void fetch(self, const int64_t *rows, int64_t n) noexcept nogil:
+        """Fetch rows from memory ahead of their use."""
+        cdef int64_t event
+        for event in range(n):
+            if rows[event] >= 0:
+                prefetch(&self.indptr[rows[event]])
+        for event in range(n):
+            if rows[event] >= 0:
+                prefetch(&self.codes[0] + self.indptr[rows[event]])
+                prefetch(&self.weights[0] + self.indptr[rows[event]])
 
     cdef double count(self, int64_t row, int32_t code) noexcept nogil:
         """The count of a code in a row, which may be none."""
@@ -155,6 +181,7 @@ cdef class Changes:
         int32_t *codes             # rows that are read
         double *counts
         int64_t n_tables, n_records, n_entries, record_room, entry_room, room
+        int64_t[:, ::1] places         # of events: rows of counts, and places of records
 
     def __cinit__(self):
         self.record_room = self.entry_room = self.room = FIRST_ROOM
@@ -203,6 +230,7 @@ cdef class Changes:
             bint are_there = True
             int number, k
         check_events(tables, ids, offsets, folds)
+        self.reserve(ids.shape[0])
         self.make_tables(max([counted.number for counted in tables.counted], default=-1) + 1)
         for number, (codes, weights) in enumerate(labellings):
             if codes.shape[0] != ids.shape[0] or weights.shape[0] not in (1, ids.shape[0]):
@@ -225,8 +253,11 @@ cdef class Changes:
         cdef:
             int32_t key[MOST_OF_KEY]
             int64_t s, event, start, stop, record
+            int64_t *rows = &self.places[0, 0]
             double weight, count
             Entry *entry
+        counted.find(symbols, ids, offsets, rows)
+        counted.fetch(rows, ids.shape[0])
         for s in range(offsets.shape[0] - 1):
             start, stop = offsets[s], offsets[s + 1]
             for event in range(start, stop):
@@ -235,7 +266,7 @@ cdef class Changes:
                     continue
                 key[0] = folds[event if folds.shape[0] > 1 else 0]
                 read_symbols(symbols, counted.n_ids, ids, event, start, stop, key + 1)
-                record = self.made_record(key, counted)
+                record = self.made_record(key, counted, rows[event])
                 entry = self.entry_of(record, codes[event])
                 if entry == NULL:
                     return False
@@ -243,7 +274,7 @@ cdef class Changes:
                 if weight > 0.0:
                     entry.added += weight
                 else:
-                    count = counted.count(self.records[record + ROW], codes[event])
+                    count = counted.count(rows[event], codes[event])
                     if count + entry.change < -ROUNDING * (count + entry.added):
                         are_there[0] = False
         return True
@@ -284,7 +315,9 @@ cdef class Changes:
             at = (at + 1) & mask
         return &table.slots[at]
 
-    cdef int64_t made_record(self, const int32_t *key, CountedRows counted) noexcept nogil:
+    cdef int64_t made_record(
+        self, const int32_t *key, CountedRows counted, int64_t row
+    ) noexcept nogil:
         """Where the record of a key begins, which is made if it is not there; -1 without memory."""
         cdef:
             Py_ssize_t n = counted.n_ids + 1
@@ -305,7 +338,7 @@ cdef class Changes:
                 return -1
             self.records, self.record_room = record, 2 * self.record_room
         record = self.records + self.n_records
-        record[ROW], record[HEAD] = <int32_t>counted.find(key + 1), -1
+        record[ROW], record[HEAD] = <int32_t>row, -1
         memcpy(record + KEY, key, n * sizeof(int32_t))
         slot[0] = hash_of(key, n) >> 32 << 32 | <uint64_t>(self.n_records + 1)
         table.size += 1
@@ -378,6 +411,7 @@ cdef class Changes:
             int k
         for tables, ids, offsets, folds in requests:
             check_events(tables, ids, offsets, folds)
+            self.reserve(ids.shape[0])
             row += len(tables) * ids.shape[0]
         indptr, row = np.zeros(row + 1, dtype=np.int64), 0
         for tables, ids, offsets, folds in requests:
@@ -400,47 +434,61 @@ cdef class Changes:
         """Write the rows of a table after those before, which end at indptr[0]; False without memory."""
         cdef:
             int32_t key[MOST_OF_KEY]
-            int64_t s, event, start, stop, entry, row, at, end, out
+            int64_t s, event, start, stop, entry, at, end, out, n = ids.shape[0]
+            int64_t *rows = &self.places[0, 0]
+            int64_t *records = &self.places[1, 0]
             double count, scale, total
             int32_t code
-            uint64_t slot
+            bint are_known = False
             const Records *table = NULL
         if counted.number < self.n_tables and self.tables[counted.number].size > 0:
-            table = &self.tables[counted.number]
-        for s in range(offsets.shape[0] - 1):
-            start, stop = offsets[s], offsets[s + 1]
-            for event in range(start, stop):
-                key[0] = folds[event if folds.shape[0] > 1 else 0]
-                read_symbols(symbols, counted.n_ids, ids, event, start, stop, key + 1)
-                slot = self.slot_of(table, key, counted.n_ids + 1)[0] if table != NULL else 0
-                if slot != 0:
-                    row = self.records[(slot & UINT32_MAX) - 1 + ROW]
-                    entry = self.records[(slot & UINT32_MAX) - 1 + HEAD]
-                else:
-                    row, entry = counted.find(key + 1), -1
-                out, total, at, end = indptr[event], 0.0, 0, 0
-                if row >= 0:
-                    at, end = counted.indptr[row], counted.indptr[row + 1]
-                while at < end or entry >= 0:
-                    if out == self.room and not self.make_room():
-                        return False
-                    count = scale = 0.0
-                    if entry < 0 or (at < end and counted.codes[at] <= self.entries[entry].code):
-                        code, count = counted.codes[at], counted.weights[at]
-                        scale = count
-                        at += 1
+            table, are_known = &self.tables[counted.number], True
+            for s in range(offsets.shape[0] - 1):
+                start, stop = offsets[s], offsets[s + 1]
+                for event in range(start, stop):
+                    key[0] = folds[event if folds.shape[0] > 1 else 0]
+                    read_symbols(symbols, counted.n_ids, ids, event, start, stop, key + 1)
+                    records[event] = <int64_t>(
+                        self.slot_of(table, key, counted.n_ids + 1)[0] & UINT32_MAX
+                    ) - 1
+                    if records[event] >= 0:
+                        rows[event] = self.records[records[event] + ROW]
                     else:
-                        code = self.entries[entry].code
-                    if entry >= 0 and self.entries[entry].code == code:
-                        count += self.entries[entry].change
-                        scale += self.entries[entry].added
-                        entry = self.entries[entry].next
-                    if count > ROUNDING * scale:
-                        self.codes[out], self.counts[out] = code, count
-                        total += count
-                        out += code < counted.n_codes
-                indptr[event + 1] = out if total >= counted.least else indptr[event]
+                        are_known = False
+        if not are_known:
+            counted.find(symbols, ids, offsets, rows)
+        counted.fetch(rows, n)
+        for event in range(n):
+            entry, out, total, at, end = -1, indptr[event], 0.0, 0, 0
+            if table != NULL and records[event] >= 0:
+                entry = self.records[records[event] + HEAD]
+            if rows[event] >= 0:
+                at, end = counted.indptr[rows[event]], counted.indptr[rows[event] + 1]
+            while at < end or entry >= 0:
+                if out == self.room and not self.make_room():
+                    return False
+                count = scale = 0.0
+                if entry < 0 or (at < end and counted.codes[at] <= self.entries[entry].code):
+                    code, count = counted.codes[at], counted.weights[at]
+                    scale = count
+                    at += 1
+                else:
+                    code = self.entries[entry].code
+                if entry >= 0 and self.entries[entry].code == code:
+                    count += self.entries[entry].change
+                    scale += self.entries[entry].added
+                    entry = self.entries[entry].next
+                if count > ROUNDING * scale:
+                    self.codes[out], self.counts[out] = code, count
+                    total += count
+                    out += code < counted.n_codes
+            indptr[event + 1] = out if total >= counted.least else indptr[event]
         return True
+
+    cdef reserve(self, int64_t n):
+        """Make room for the places of n events."""
+        if self.places is None or self.places.shape[1] < n:
+            self.places = np.empty((2, max(n, FIRST_ROOM)), dtype=np.int64)
 
     cdef bint make_room(self) noexcept nogil:
         """Make room for more entries of rows that are read; False without memory."""
@@ -467,17 +515,22 @@ cdef inline uint64_t hash_of(const int32_t *key, Py_ssize_t n) noexcept nogil:
     return h
 
 
+cdef inline int32_t symbol_of(
+    const int32_t *symbol, const int32_t[:, ::1] ids, int64_t event, int64_t start, int64_t stop
+) noexcept nogil:
+    """The id of a symbol, a column and a shift, of an event of the sequence from start to stop."""
+    cdef int64_t place = event + symbol[1]
+    return ids[place, symbol[0]] if start <= place < stop else -1
+
+
 cdef inline void read_symbols(
     const int32_t *symbols, Py_ssize_t n, const int32_t[:, ::1] ids, int64_t event, int64_t start,
     int64_t stop, int32_t *found,
 ) noexcept nogil:
-    """The ids of the symbols of an event of the sequence from start to stop."""
-    cdef:
-        int64_t place
-        Py_ssize_t k
+    """The ids of the symbols of an event."""
+    cdef Py_ssize_t k
     for k in range(n):
-        place = event + symbols[2 * k + 1]
-        found[k] = ids[place, symbols[2 * k]] if start <= place < stop else -1
+        found[k] = symbol_of(symbols + 2 * k, ids, event, start, stop)
 
 
 cdef check_n_ids(Py_ssize_t n):

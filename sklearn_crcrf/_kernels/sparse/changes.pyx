@@ -7,5 +7,6 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels.searching cimport place_from
+from sklearn_crcrf._kernels.vectors cimport prefetch
 
 include "changed_rows.pxi"
