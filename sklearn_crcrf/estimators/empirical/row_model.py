@@ -160,7 +160,7 @@ class RowModel(SmoothedModel):
 
         def estimate_part(part: int, priors: np.ndarray, strength: float) -> None:
             entries, rows = read.entries(part, part + 1), (read.bounds[part], read.bounds[part + 1])
-            prior[entries] = priors.ravel().take(read.places[entries])
+            priors.ravel().take(read.places[entries], out=prior[entries], mode="clip")  # no copy
             smooth(counts, read.sums, prior, strength, read.above, rows, estimate)
             log_ratios(counts.data[entries], prior[entries], strength, weights[entries])
 
