@@ -103,21 +103,23 @@ def table_of(lines: Sequence[str | None], character: str) -> Table:
         are no numbers or repeated; the message names the line.
     """
     split = _fields([line or "" for line in lines], character)
+    for number, (end, _) in enumerate(split, start=1):
+        if end != number:
+            raise ValueError(f"line {number}: a field has a line end; is a quotation mark missing?")
     (_, header), *rows = (row for row in split if any(row[1]))
     kinds = [_kind(name) for name in header]
     of_kind = {kind: kinds.index(kind) for kind in kinds if kind is not None}
+    needed = [of_kind[kind] for kind in ("word", "label") if kind in of_kind]
     for number, row in rows:
-        if any("\n" in field for field in row):
-            raise ValueError(f"line {number}: a field has a line end; is a quotation mark missing?")
         if len(row) != len(header):
             raise ValueError(
                 f"line {number} has {len(row)} columns, expected {len(header)}, "
                 f"{', '.join(header)}: {character.join(row)[:80]!r}"
             )
-        for kind in {"word", "label"} & of_kind.keys():
-            if not row[of_kind[kind]]:
+        for column in needed:
+            if not row[column]:
                 raise ValueError(
-                    f"line {number} has nothing in the column {header[of_kind[kind]]!r}: "
+                    f"line {number} has nothing in the column {header[column]!r}: "
                     f"{character.join(row)[:80]!r}"
                 )
     documents = _filled(rows, of_kind.get("document"))

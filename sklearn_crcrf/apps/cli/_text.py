@@ -59,7 +59,8 @@ class Source(NamedTuple):
     def rows(self, sep: str | None = None) -> Rows:
         """Find the rows of tokens; with another separator than is given."""
         reading = self.reading if sep is None else self.reading._replace(sep=sep)
-        return reading.rows(self.lines)
+        with naming(self.name):
+            return reading.rows(self.lines)
 
 
 class Text(NamedTuple):

@@ -53,7 +53,7 @@ def test_words_have_one_name(write, tmp_path, capsys):
     [
         ("EU,NNP,B-ORG\nrejects,VBZ,O\n", "type --sep ',' --columns _,word,label"),
         ("x;EU;B-ORG\nx;a b;O\n", "line 2 has 2 columns, expected 1: .* type --sep ';' --columns"),
-        ("Sentence #,Word,Tag\n1,a\n", "line 2 has 2 columns, expected 3, Sentence #, Word, Tag"),
+        ("Sentence #,Word,Tag\n1,a\n", "table.csv: line 2 has 2 columns, expected 3, Sentence #"),
     ],
 )
 def test_messages_say_what_to_type(text, hint, write, tmp_path, capsys):
