@@ -35,8 +35,9 @@ class TextTagger(FittedState, Sound, BaseEstimator):
 
     A sample is a document. Its text is cut into sentences and tokens; the estimator learns and
     predicts labels of the tokens, which are written from spans and read as spans, always with the
-    characters of the given text. In cross-validation and searches documents stay whole, and an
-    estimator whose ``fit`` takes ``groups`` gets the document of each sentence.
+    characters of the given text. The estimator sees tokens in composed form (NFC), so that both
+    normal forms of a text have the same spans. In cross-validation and searches documents stay
+    whole, and an estimator whose ``fit`` takes ``groups`` gets the document of each sentence.
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         fitted = self._ready()
         read = fitted._read(texts)
         found = np.empty(len(read.texts), dtype=object)
-        found[:] = read.spans(fitted._spans_of(read.tokens()))
+        found[:] = read.spans(fitted._spans_of(read.composed()))
         return found
 
     def predict_proba(self, texts: Any) -> list[np.ndarray]:
@@ -236,7 +237,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         fitted = self._ready()
         read = fitted._read(texts)
         values = np.empty((0, len(fitted.classes_)))
-        if X := read.tokens():
+        if X := read.composed():
             values = np.concatenate(fitted.estimator_.predict_proba(X))
         return np.split(values, read.first[1:-1]) if read.texts else []
 
@@ -317,7 +318,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
             if len(groups) != len(read.texts):
                 raise ValueError(f"there are {len(groups)} groups, but {len(read.texts)} texts")
             group = np.asarray(groups)[group]
-        return read.tokens(), y.tolist(), group
+        return read.composed(), y.tolist(), group
 
     def _spans_of(self, X: list[list[str]]) -> list:
         """Return the spans of the tokens of each sequence."""

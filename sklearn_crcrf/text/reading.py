@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
+from unicodedata import is_normalized, normalize
 
 import numpy as np
 
@@ -68,6 +69,12 @@ class TokenizedTexts(NamedTuple):
         for text, (start, stop) in zip(self.texts, pairwise(self.first.tolist()), strict=True):
             tokens += [text[i:j] for i, j in self.offsets[start:stop].tolist()]
         return [tokens[i:j] for i, j in pairwise(self.bounds.tolist())]
+
+    def composed(self) -> list[list[str]]:
+        """Return the tokens in composed form (NFC), in which estimators see them."""
+        if all(is_normalized("NFC", text) for text in self.texts):
+            return self.tokens()
+        return [[normalize("NFC", token) for token in tokens] for tokens in self.tokens()]
 
     def documents(self) -> np.ndarray:
         """Return the number of the text of each sequence."""

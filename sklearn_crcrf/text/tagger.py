@@ -69,7 +69,7 @@ class SpanTagger:
         read : TokenizedTexts
             Of one text.
         """
-        X = read.tokens()
+        X = read.composed()
         if not X:
             return []
         if self._spans_of is not None:

@@ -1,6 +1,7 @@
 """TextTagger: spans of characters by any sequence classifier."""
 
 import pickle
+import unicodedata
 from functools import partial
 
 import numpy as np
@@ -342,3 +343,15 @@ def test_what_cannot_be_forgotten_changes_nothing(tagger):
     assert not hasattr(TextTagger(LatticeCRF()), "partial_fit")
     with pytest.raises(NotFittedError):
         TextTagger(EmpiricalCRF()).forget(TEXTS, SPANS)
+
+
+def test_normal_forms_have_the_same_spans(tagger):
+    composed = "Cléo lives in Köln."
+    text = unicodedata.normalize("NFD", composed)
+    found, expected = tagger.predict([text, composed])
+    assert [(text[s.start : s.end], *s[2:]) for s in found] == [
+        (unicodedata.normalize("NFD", composed[s.start : s.end]), *s[2:]) for s in expected
+    ]
+    assert [span.label for span in found] == ["PER", "LOC"]
+    assert tagger.tagger()(text) == [Span(*span[:3]) for span in found]
+    assert np.array_equal(*tagger.predict_proba([text, composed]))
