@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pkgutil import walk_packages
+from types import ModuleType
 from typing import Any
 
 from _campaign import Wrong
@@ -24,12 +25,15 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _is_on, _is_installed, _writable, _tried = False, False, None, []
 
 
-def import_all() -> None:
+# Kernels are imported by the modules that use them, for the instruction set in use; modules of
+# integrations need the packages that they are named after.
+NOT_IMPORTED = ("sklearn_crcrf._kernels", "sklearn_crcrf.__main__", "sklearn_crcrf.integrations.")
+
+
+def import_all() -> list[ModuleType]:
     """Import the whole package: its imports must not look like actions of a file."""
-    for module in walk_packages(sklearn_crcrf.__path__, f"{sklearn_crcrf.__name__}."):
-        # Kernels are imported by the modules that use them, for the instruction set in use.
-        if "._kernels" not in module.name and not module.name.endswith("__main__"):
-            import_module(module.name)
+    found = walk_packages(sklearn_crcrf.__path__, "sklearn_crcrf.")
+    return [import_module(it.name) for it in found if not it.name.startswith(NOT_IMPORTED)]
 
 
 @contextmanager

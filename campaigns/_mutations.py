@@ -1,17 +1,15 @@
 """Changes of bytes, arrays and JSON, such as the tree of a model."""
 
 import json
-import pkgutil
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from random import Random
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+from _guard import import_all
 
-import sklearn_crcrf
 from sklearn_crcrf.model_files.objects import MAKERS, NAMING
 
 INTERESTING = [
@@ -192,9 +190,7 @@ def _name(rng: Random) -> str:
 def _names() -> list[str]:
     """All functions and classes that the package defines."""
     found = set()
-    for module in pkgutil.walk_packages(sklearn_crcrf.__path__, "sklearn_crcrf."):
-        if not module.name.endswith("__main__"):
-            members = vars(import_module(module.name)).values()
-            own = [it for it in members if isinstance(it, FunctionType | type)]
-            found |= {f"{it.__module__}.{it.__qualname__}" for it in own}
+    for module in import_all():
+        own = [it for it in vars(module).values() if isinstance(it, FunctionType | type)]
+        found |= {f"{it.__module__}.{it.__qualname__}" for it in own}
     return sorted(name for name in found if name.startswith("sklearn_crcrf."))
