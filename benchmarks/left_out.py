@@ -40,7 +40,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--sizes", nargs="+", type=int, default=SIZES, help="of models that learn a sentence"
     )
     parser.add_argument("--fits", type=int, default=N_FITS, help="that are compared")
-    args = begin(parser, argv, "Sentences are of the Dutch part of CoNLL-2002.")
+    args = begin(
+        parser, argv, "Sentences are of the Dutch part of CoNLL-2002, unless a row names a corpus."
+    )
     for name in args.tables:
         TABLES[name](args)
 
