@@ -14,7 +14,7 @@ from ...base.batches import Batch
 from ...base.given_labels import GivenLabels
 from ...counts import Counts
 from ...counts.counter import LabelledObservations, count_corpus, count_folds_of_corpus
-from ...data.layout import Layout, Sequences
+from ...data.layout import Layout, Lists, Sequences
 from ...data.ragged import SequenceArray, joined_ranges
 from ...labels.encoding import LabelIds
 from ...labels.segments.schemes import scheme_of
@@ -310,15 +310,15 @@ class Labels(Answer):
     """The labels of the best paths, in the layout of X."""
 
     def _start(self) -> None:
-        y = self._corpus.y
-        self.found = np.empty(len(y.ids), dtype=y.classes.dtype)
+        self.found = np.empty(len(self._corpus.y.ids), dtype=object)  # lists share its strings
 
     def add(self, part: LeftOut) -> None:
         found = np.concatenate(part.map(part.estimator._decode))
-        self.found[part.tokens(self._corpus)] = part.estimator.classes_[found]
+        self.found[part.tokens(self._corpus)] = part.estimator.classes_.astype(object)[found]
 
     def result(self) -> Any:
-        return self._corpus.layout(self.found)
+        layout, dtype = self._corpus.layout, self._corpus.y.classes.dtype
+        return layout(self.found if isinstance(layout, Lists) else self.found.astype(dtype))
 
 
 class Probabilities(Answer):

@@ -46,6 +46,8 @@ class ReadRows(NamedTuple):
     ends : int64 ndarray of shape (2, n_entries_of_edges)
         The entries of the previous and of the current label alone, of each pair.
     prepared : Prepared
+    scratch : ndarray of shape (2, n_entries)
+        Room for priors and estimates.
     """
 
     counts: Rows
@@ -55,6 +57,7 @@ class ReadRows(NamedTuple):
     places: np.ndarray
     ends: np.ndarray
     prepared: Prepared
+    scratch: np.ndarray
 
     def entries(self, begin: int, end: int) -> slice:
         """Return the entries of the parts from begin to end."""
@@ -150,12 +153,13 @@ class RowModel(SmoothedModel):
         kind = word_kinds_of(n_seen[bounds[WORDS] : bounds[OTHERS]])
         rows = np.concatenate(slots, axis=1, dtype=np.int32)
         prepared = Prepared(rows, kind, links, None, runs)
-        return ReadRows(counts, n_seen, above, bounds, np.concatenate(places), ends, prepared)
+        scratch, where = np.empty((2, len(counts.data))), (np.concatenate(places), ends)
+        return ReadRows(counts, n_seen, above, bounds, *where, prepared, scratch)
 
     def weighted(self, read: ReadRows) -> Prepared:
         """Estimate the weights of tokens from their counts."""
         counts, strength = read.counts, self._strength
-        weights, prior, estimate = (np.empty_like(counts.data) for _ in range(3))
+        weights, (prior, estimate) = np.empty_like(counts.data), read.scratch
         coef = counts._replace(data=weights)
 
         def estimate_part(part: int, priors: np.ndarray, strength: float) -> None:
