@@ -11,7 +11,8 @@ from .nodes import Nodes, log_probabilities
 from .rates import LinkEvidence, TypedLinks, labels_left
 from .row_crf import roughly
 
-# By how many standard errors links, or their direction, must lower the loss to be used.
+# By how many standard errors links of graphs with cycles, or their direction, must lower the loss,
+# or else they are not used.
 LEAST_GAIN = 2.0
 # Loss of labels that a model finds impossible: minus the logarithm of a very small probability.
 MOST = 700.0
@@ -83,7 +84,8 @@ class HeldOut:
     ) -> Settings:
         """Return the settings with the least loss of held-out labels.
 
-        Links must lower the loss, and so must their direction, by more than chance would.
+        On graphs with cycles, links must lower the loss, and so must their direction, by more than
+        chance would.
 
         Parameters
         ----------
@@ -105,7 +107,7 @@ class HeldOut:
             if is_lower(directed[best], least):
                 is_symmetric, e, least = symmetric[1], best, directed[best]
         alone = int(np.argmin(losses[:, 0].sum(axis=1)))
-        if exponents[0] == 0.0 and not is_lower(least, losses[alone, 0]):
+        if exponents[0] == 0.0 and not are_of_use(self._links.structure, least, losses[alone, 0]):
             k, e = alone, 0
         return Settings(estimators[k], float(exponents[e]), is_symmetric)
 
@@ -209,25 +211,16 @@ def beliefs(structure: Structure, scores: Scores) -> np.ndarray:
     return np.eye(scores.state.shape[1])[structure.maximum(scores)[1]]
 
 
+def are_of_use(structure: Structure, loss: np.ndarray, alone: np.ndarray) -> bool:
+    """Return whether losses with links are low enough that links should be used."""
+    return structure.is_directed or is_lower(loss, alone)
+
+
 def is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
     """Return whether a sum of losses is below another one by more than chance would make it."""
     gain = other - loss
     gain = gain[(other != 0) | (loss != 0)]
-    return len(gain) > 0 and is_sure(gain.sum(), len(gain), gain.std())
-
-
-def is_sure(gain: float, n_labels: int, deviation: float) -> bool:
-    """Return whether a gain is more than chance would make it.
-
-    Parameters
-    ----------
-    gain : float
-        Sum of the gains of all labels.
-    n_labels : int
-    deviation : float
-        Standard deviation of the gains.
-    """
-    return bool(gain > LEAST_GAIN * np.sqrt(n_labels) * deviation)
+    return bool(gain.sum() > LEAST_GAIN * np.sqrt(len(gain)) * gain.std()) if len(gain) else False
 
 
 def folds_of_units(n_units: int, n_folds: int, random_state: Any) -> np.ndarray:

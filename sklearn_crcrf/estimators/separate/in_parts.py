@@ -19,7 +19,7 @@ from ...linear.parts import ModelShape, OwnCorpus, Part, part_of
 from ...structures import Structure, structure_of
 from ...structures.rows import Rows
 from ..crf.solving import SOLVERS, choose_solver
-from .held_out import Fold, folds_of_units, is_sure
+from .held_out import Fold, folds_of_units
 from .nodes import Nodes, log_probabilities
 from .pairs import PairAttributes, PairClassifier, share_of_counts, start_of_pairs
 from .parts import Parts, TrainingData, at_once, promised
@@ -332,13 +332,8 @@ class SeparateTraining:
             parts = self.fit(fold, crfs=tuple(map(roughly, self._crfs)))
             rates = self._rates(fold, parts.nodes, exponents)
             losses.append(self._collect(_losses, sum, (self._view, fold, parts, rates, exponents)))
-        sums = sum(losses)
-        e = int(np.argmin(sums[0]))
-        _, n_labels, gain, squares = sums[:, e]
-        variance = squares / max(n_labels, 1) - (gain / max(n_labels, 1)) ** 2
-        if first == 0.0 and not is_sure(gain, n_labels, np.sqrt(max(variance, 0.0))):
-            e = 0
-        return float(exponents[e]), parts if len(losses) == 1 else None
+        best = int(np.argmin(sum(losses)))
+        return float(exponents[best]), parts if len(losses) == 1 else None
 
     def fit(self, fold: int = NONE, start: Parts | None = None, crfs: tuple | None = None) -> Parts:
         """Train both parts of the model without the labels of a fold."""
@@ -464,15 +459,11 @@ def _evidence(own: OwnCorpus, folds: np.ndarray, common: tuple) -> list[np.ndarr
 
 
 def _losses(own: OwnCorpus, folds: np.ndarray, common: tuple) -> np.ndarray:
-    """Return sums over the held-out labels for each exponent, of shape (4, n_exponents).
-
-    These are the losses, how many differ from 0, and how much less they are than with the first
-    exponent: the gains and their squares.
-    """
+    """Return the sum of the losses of the held-out labels for each exponent."""
     (view, fold, parts, all_rates, exponents), n = common, len(common[-1])
     units = np.flatnonzero((folds == fold) & (np.diff(own.corpus.offsets) > 0))
     if len(units) == 0:
-        return np.zeros((4, n))
+        return np.zeros(n)
     own = own._replace(corpus=own.corpus.take(units))
     corpus, is_held_out = own.corpus, np.ones(len(own.corpus.y), dtype=bool)
     X, place = view.of_pairs(own)
@@ -486,10 +477,7 @@ def _losses(own: OwnCorpus, folds: np.ndarray, common: tuple) -> np.ndarray:
     trained, every = np.full(len(corpus.y), -1), np.arange(len(units))
     state = _state(own, view, parts.nodes, is_held_out)
     held_out = Fold(trained, is_held_out, every, False)
-    losses = data.losses(parts.pairs, state, held_out, all_rates, exponents)
-    gain = losses[0] - losses
-    n_labels = ((losses != 0) | (losses[0] != 0)).sum(axis=1)
-    return np.array([losses.sum(axis=1), n_labels, gain.sum(axis=1), (gain**2).sum(axis=1)])
+    return data.losses(parts.pairs, state, held_out, all_rates, exponents).sum(axis=1)
 
 
 def _sum_each(sums: Sequence[list[np.ndarray]]) -> list[np.ndarray]:

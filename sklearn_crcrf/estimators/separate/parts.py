@@ -10,7 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from ..._kernels.threads import my_threads
 from ...base.batches import Batch, batches_of
 from ...training import Stop, nested_fits
-from .held_out import Fold, HeldOut, HeldOutTokens, is_lower
+from .held_out import Fold, HeldOut, HeldOutTokens, are_of_use, is_lower
 from .nodes import Nodes, log_probabilities
 from .pairs import LinkedScores, PairAttributes, PairClassifier, fit_pairs, start_of_pairs
 from .rates import LinkEvidence, LinkRates, TypedLinks
@@ -100,8 +100,8 @@ class TrainingData(NamedTuple):
     ) -> tuple[float, bool, Parts | None]:
         """Choose the settings with the least loss of the labels of one fold.
 
-        Links must lower the loss by more than chance would, and so must their direction. The
-        models for it are trained roughly.
+        On graphs with cycles, links must lower the loss by more than chance would, and so must
+        their direction. The models for it are trained roughly.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class TrainingData(NamedTuple):
             if best is None or is_lower(losses[e], best[0]):
                 best = losses[e], losses[0], float(exponents[e]), is_symmetric, parts
         least, alone, exponent, is_symmetric, parts = best
-        if exponents[0] == 0.0 and not is_lower(least, alone):
+        if exponents[0] == 0.0 and not are_of_use(self.links.structure, least, alone):
             exponent = 0.0
         return exponent, is_symmetric, parts
 

@@ -85,12 +85,8 @@ def test_losses_of_held_out_labels(few, folder, text, monkeypatch):
     model = SeparateCRF(**params).fit(folder)
     one = SeparateCRF(**params).fit(WINDOW.fit_transform(X), y)
     assert model.exponent_ == one.exponent_ > 0
-    (expected,), (sums, n_labels, gain, squares) = losses["in memory"], sum(losses["in parts"])
-    assert_allclose(sums, expected.sum(axis=1), rtol=1e-6)
-    gains = expected[0] - expected
-    assert_allclose(gain, gains.sum(axis=1), atol=1e-5)
-    assert_allclose(squares, (gains**2).sum(axis=1), atol=1e-5)
-    assert n_labels.max() == expected.shape[1]
+    (expected,) = losses["in memory"]
+    assert_allclose(sum(losses["in parts"]), expected.sum(axis=1), rtol=1e-6)
 
 
 def test_threads_change_no_bit(folder, text):
