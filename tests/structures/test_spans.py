@@ -1,6 +1,7 @@
 """Probabilities of spans against the enumeration of all paths."""
 
 import itertools
+import time
 from math import fsum
 
 import numpy as np
@@ -57,6 +58,37 @@ def test_probabilities_are_sums_over_all_paths(chain, seed):
             span = start[r], stop[r], labels[a:b]
             expected = _enumerated(offsets, scores, *span, after[r], before[r])
             assert_allclose(np.exp(value[r]), expected, rtol=1e-6, atol=1e-12)
+
+
+@given(chains(), st.integers(0, 2**32 - 1))
+def test_spans_of_long_sequences_have_the_sums_before_and_after_them(chain, seed):
+    offsets, scores = chain
+    assume(offsets[-1] > 0)
+    rng, n_labels = np.random.default_rng(seed), len(scores.transition)
+    spans = _random_spans(offsets, n_labels, rng, 6)
+    masks = rng.random(n_labels) < 0.5, rng.random((6, n_labels)) < 0.5
+    with pytest.MonkeyPatch.context() as patch:
+        for following, preceding in itertools.product((None, *masks), (None, *masks)):
+            values = []
+            for longest in (1, 200):
+                patch.setattr("sklearn_crcrf.structures.chain.chain.LONG", longest)
+                given = following, preceding
+                values.append(Chain(offsets).span_log_probability(scores, *spans, *given))
+            assert_allclose(*np.exp(values), rtol=1e-9, atol=1e-12)
+
+
+def test_the_time_of_many_spans_in_one_sequence_is_linear():
+    n = 30_000
+    rng = np.random.default_rng(0)
+    scores = Scores.of(rng.normal(size=(n, 5)), rng.normal(size=(5, 5)))
+    start = np.arange(0, n - 5, 5)
+    labels = rng.integers(5, size=2 * len(start))
+    began = time.process_time()
+    value = Chain(np.array([0, n])).span_log_probability(scores, start, start + 2, labels)
+    assert time.process_time() - began < 5
+    marginals = Chain(np.array([0, n])).pair_marginals(scores)[start]
+    found = marginals[np.arange(len(start)), labels[::2], labels[1::2]]
+    assert_allclose(np.exp(value), found, rtol=1e-9)
 
 
 def test_probabilities_of_segments_follow_from_those_of_all_paths():
