@@ -133,4 +133,4 @@ def text_of_documents(documents: Documents, how: Any) -> Text:
     places = [(n, offsets[a:b]) for n, (a, b) in zip(numbers, pairwise(bounds), strict=True)]
     names = documents.groups or [str(i) for i in range(len(documents.texts))]
     groups = [names[n] for n in numbers]
-    return Text(read.tokens(), y.tolist(), None, WORDS, groups=groups, places=places)
+    return Text(read.composed(), y.tolist(), None, WORDS, groups=groups, places=places)

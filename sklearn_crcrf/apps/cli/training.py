@@ -26,7 +26,7 @@ from ...text import TextTagger
 from ...utils import interruption
 from . import _estimators, _progress
 from ._documents import read_documents, text_of_documents
-from ._files import add_files, check_trainable, files_of, first_text, read_texts
+from ._files import add_files, check_trainable, files_of, first_text, groups_of, read_texts
 from ._text import (
     ITEMS,
     Text,
@@ -94,7 +94,8 @@ def run(options: argparse.Namespace) -> int:
             how = options.tokenizer, options.sentences, options.alignment
             check_labelled(text, options.files[0])
             with reporting(estimator, options, interrupts):
-                estimator = TextTagger(estimator, *how).fit(*documents[:2])
+                groups = documents.groups if _takes_groups(estimator) else None
+                estimator = TextTagger(estimator, *how).fit(*documents[:2], groups)
         elif options.out_of_core:
             with reporting(estimator, options, interrupts):
                 text = fit_out_of_core(estimator, files, options)
@@ -133,6 +134,11 @@ def _promising(estimator: Any, options: argparse.Namespace) -> Any:
     return ConformalSequenceClassifier(estimator, options.confidence_level, "recall", cv=cv)
 
 
+def _takes_groups(estimator: Any) -> bool:
+    """Say whether documents are left out as a whole, to calibrate with them."""
+    return isinstance(estimator, ConformalSequenceClassifier)
+
+
 def _calibrate(estimator: Any, options: argparse.Namespace) -> None:
     documents = read_documents([options.calibrate], options)
     if documents is not None:
@@ -144,7 +150,7 @@ def _calibrate(estimator: Any, options: argparse.Namespace) -> None:
         check_labelled(text, options.calibrate)
         if hasattr(estimator, "redact"):
             raise ValueError(f"{options.calibrate} has columns, but the text has documents")
-        estimator.conformalize(text.X, text.y, text.groups)
+        estimator.conformalize(text.X, text.y, groups_of(text, None)[1])
 
 
 def tell_learned(text: Text) -> None:
@@ -171,7 +177,8 @@ def fit(
     """Fit an estimator and show its progress and, if not interrupted, warnings."""
     check_trainable(text)
     with reporting(estimator, options, interrupts):
-        estimator.fit(text.X, text.y)
+        groups = {"groups": groups_of(text, None)[1]} if _takes_groups(estimator) else {}
+        estimator.fit(text.X, text.y, **groups)
     return estimator
 
 

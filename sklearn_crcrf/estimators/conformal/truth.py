@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.model_selection import LeaveOneGroupOut
 
 from ...base.weights import places_of
 from ...data.layout import Sequences
@@ -11,7 +10,7 @@ from ...data.ragged import SequenceArray, joined_ranges
 from ...labels.partial import encode_partial_labels
 from ...labels.segments.schemes import detect_scheme
 from ...labels.segments.segments import find_segments
-from ..empirical.out_of_fold import folds_of
+from ..empirical.out_of_fold import groups_of_sequences
 
 OUTSIDE = "O"
 
@@ -59,7 +58,7 @@ class Truth(NamedTuple):
         """Return the truth of sequences, whose groups are None or as in ``conformalize``."""
         sample = np.arange(len(sequences.X))
         if groups is not None:
-            sample = folds_of(LeaveOneGroupOut(), sequences, groups)
+            sample = np.unique(groups_of_sequences(groups, sequences), return_inverse=True)[1]
         classes, ids, _ = encode_partial_labels(sequences.y)
         return cls(sequences.y, sample, classes, ids)
 

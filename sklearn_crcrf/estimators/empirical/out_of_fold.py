@@ -154,7 +154,7 @@ def folds_of(cv: Any, sequences: Sequences, groups: Any = None) -> np.ndarray:
         If a sequence is not in exactly one test set, or ``groups`` does not fit.
     """
     n = len(sequences.X)
-    groups = None if groups is None else _groups_of_sequences(groups, sequences)
+    groups = None if groups is None else groups_of_sequences(groups, sequences)
     # The splits of these list the training sequences of each fold, which takes long for many folds.
     if type(cv) is LeaveOneOut and n > 1:
         return np.arange(n)
@@ -169,7 +169,14 @@ def folds_of(cv: Any, sequences: Sequences, groups: Any = None) -> np.ndarray:
     return fold
 
 
-def _groups_of_sequences(groups: Any, sequences: Sequences) -> np.ndarray:
+def groups_of_sequences(groups: Any, sequences: Sequences) -> np.ndarray:
+    """Return the group of each sequence, which may be given for each row of a table.
+
+    Raises
+    ------
+    ValueError
+        If ``groups`` does not fit, or divides a sequence.
+    """
     offsets = sequences.X.offsets
     if sequences.mirror.is_table:
         of_rows = sequences.mirror.flat(groups, "groups")

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from unicodedata import normalize
 
 import pytest
 from commands import json_lines, run
@@ -28,6 +29,19 @@ def documents():
 def file(documents, tmp_path):
     write_spans(tmp_path / "docs.jsonl", *documents)
     return tmp_path / "docs.jsonl"
+
+
+def test_both_normal_forms_are_evaluated_alike(tmp_path, capsys):
+    texts, files = ["then Zo\u00eb left", "then Ren\u00e9 left"] * 5, []
+    for form in ("NFC", "NFD"):
+        made = [normalize(form, text) for text in texts]
+        files.append(tmp_path / f"{form}.jsonl")
+        write_spans(files[-1], made, [[(5, text.index(" l"), "PER")] for text in made])
+    run(capsys, "train", files[0], "-m", tmp_path / "model")
+    figures = [
+        json.loads(run(capsys, "evaluate", f, "-m", tmp_path / "model", "--json")[1]) for f in files
+    ]
+    assert figures[0] == figures[1] and figures[0]["unknown_tokens"] == 0
 
 
 @pytest.mark.parametrize("format", ["jsonl", "doccano", "label-studio", "brat", "prodigy", "spacy"])

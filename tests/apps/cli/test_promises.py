@@ -53,6 +53,28 @@ def test_answers_say_what_is_promised(write, calibrated, tmp_path, capsys):
     assert run(capsys, "redact", text, "-m", model, "--quiet")[2] == ""
 
 
+def test_documents_are_left_out_as_a_whole(tmp_path, capsys):
+    texts = [json.loads(line) for line in documents(tmp_path / "d", 24).read_text().splitlines()]
+    lines = [json.dumps({**text, "document": i // 2}) for i, text in enumerate(texts)]
+    (tmp_path / "train.jsonl").write_text("\n".join(lines))
+    parts = columns(tmp_path / "c", 24).read_text().split("\n\n")[:24]
+    both = ["\n\n".join(parts[i : i + 2]) for i in range(0, 24, 2)]
+    (tmp_path / "train.txt").write_text("".join(f"-DOCSTART- O\n\n{it}\n\n" for it in both))
+    for name in ("train.jsonl", "train.txt"):
+        assert run(capsys, "train", tmp_path / name, "-m", tmp_path / "model", *LEVEL)[0] == 0
+        loaded = load_model(tmp_path / "model").estimator
+        conformal = loaded.estimator_ if name == "train.jsonl" else loaded
+        assert conformal.n_calibration_ == 12
+
+
+def test_a_single_mark_of_a_document_makes_no_group(tmp_path, capsys):
+    more = columns(tmp_path / "more.txt", 12)
+    more.write_text("-DOCSTART- O\n\n" + more.read_text())
+    given = columns(tmp_path / "train.txt", 20), "-m", tmp_path / "model", "--calibrate", more
+    assert run(capsys, "train", *given, *LEVEL)[0] == 0
+    assert load_model(tmp_path / "model").estimator.n_calibration_ == 12
+
+
 def test_promises_that_cannot_be_made(tmp_path, capsys):
     train, few = documents(tmp_path / "train.jsonl", 20), documents(tmp_path / "few.jsonl", 3)
     words, model = columns(tmp_path / "train.txt", 20), tmp_path / "model"

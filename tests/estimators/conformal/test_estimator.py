@@ -463,6 +463,8 @@ def test_what_cannot_be_done_is_said():
     assert not hasattr(model, "threshold_")
     with pytest.raises(ValueError, match="needs 99 groups or more"):
         ConformalSequenceClassifier(MODEL, 0.99).conformalize(X, y, groups=np.arange(500) // 6)
+    with pytest.raises(ValueError, match=r"needs 99 groups .* there are 1:"):
+        ConformalSequenceClassifier(MODEL, 0.99).conformalize(X, y, groups=np.zeros(500))
     with pytest.raises(ValueError, match="groups must hold the group of each of 500"):
         model.conformalize(X, y, groups=[1, 2])
     with pytest.raises(ValueError, match='needs the label "O"'):
