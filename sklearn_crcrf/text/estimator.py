@@ -17,9 +17,9 @@ from ..metrics.spans import span_precision_recall_f1
 from ..training import FittedState, nested_fits
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement, Sound, labels
-from .reading import TokenizedTexts
+from .reading import TokenizedTexts, checked_texts, spans_of_each
 from .redaction import REPLACE, redacted
-from .spans import ALIGNMENTS, Span
+from .spans import ALIGNMENTS, Span, checked_spans
 from .tagger import SpanTagger
 from .tokens import SENTENCES, TOKENIZERS
 
@@ -256,7 +256,14 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         -------
         float
         """
-        return span_precision_recall_f1(spans, self.predict(texts), match=match).f1
+        texts = checked_texts(texts)
+        true = [
+            checked_spans(text, own, f"spans of document {number}")
+            for number, (text, own) in enumerate(
+                zip(texts, spans_of_each(texts, spans), strict=True)
+            )
+        ]
+        return span_precision_recall_f1(true, self.predict(texts), match=match).f1
 
     def redact(
         self, text: str | list[str], replace: str | Callable[[str, Span], str] = REPLACE
@@ -275,7 +282,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         -------
         str or list of str
         """
-        texts = [text] if isinstance(text, str) else list(text)
+        texts = [text] if isinstance(text, str) else checked_texts(text)
         both = zip(texts, self.predict(texts), strict=True)
         made = [redacted(one, spans, replace) for one, spans in both]
         return made[0] if isinstance(text, str) else made

@@ -1,6 +1,6 @@
 """Texts as sequences of tokens, with the places of the tokens."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 from unicodedata import is_normalized, normalize
@@ -12,6 +12,33 @@ from ..labels.segments.segments import Segments, segments_to_labels
 from ..utils.names import check_several
 from .spans import Span, align
 from .tokens import find_sentences, find_tokens
+
+
+def checked_texts(texts: Any) -> list[str]:
+    """Return texts as a list.
+
+    Raises
+    ------
+    ValueError
+        If they are not several strings, in an order.
+    """
+    check_several(texts, "texts")
+    if hasattr(texts, "columns") or isinstance(texts, Mapping | Set):
+        raise ValueError(f"texts must be a list of strings, but is a {type(texts).__name__}")
+    texts = list(texts)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"texts: document {number} must be a string, but is {text!r:.80}")
+    return texts
+
+
+def spans_of_each(texts: Sequence[str], spans: Any) -> list:
+    """Return a list of the spans of each text; ValueError if there are more, or fewer."""
+    check_several(spans, "spans")
+    spans = list(spans)
+    if len(spans) != len(texts):
+        raise ValueError(f"there are spans of {len(spans)} documents, but {len(texts)} texts")
+    return spans
 
 
 class TokenizedTexts(NamedTuple):
@@ -44,13 +71,10 @@ class TokenizedTexts(NamedTuple):
         ValueError
             If texts are not strings, or what a callable returns is not in its text.
         """
-        check_several(texts, "texts")
-        texts = list(texts)
+        texts = checked_texts(texts)
         offsets, bounds, n_tokens = [np.empty((0, 2), np.int64)], [], 0
         first = [0]
         for number, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise ValueError(f"texts: document {number} must be a string, but is {text!r}")
             try:
                 found, parts = find_tokens(text, tokenizer), find_sentences(text, sentences)
             except ValueError as error:
@@ -90,12 +114,7 @@ class TokenizedTexts(NamedTuple):
         TokenizedTexts
         labels : SequenceArray
         """
-        check_several(spans, "spans")
-        spans = list(spans)
-        if len(spans) != len(self.texts):
-            raise ValueError(
-                f"there are spans of {len(spans)} documents, but {len(self.texts)} texts"
-            )
+        spans = spans_of_each(self.texts, spans)
         first, end, kind = [], [], []
         places = pairwise(self.first.tolist())
         for number, (text, (start, stop)) in enumerate(zip(self.texts, places, strict=True)):

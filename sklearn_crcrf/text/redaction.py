@@ -25,6 +25,8 @@ def redacted(text: str, spans: Iterable[Span], replace: str | Callable[[str, Spa
     >>> redacted("Ann sings.", [Span(0, 3, "PER")], "[{label}]")
     '[PER] sings.'
     """
+    if not isinstance(replace, str) and not callable(replace):
+        raise ValueError(f"replace must be a string or a function, but is {replace!r}")
     parts, end = [], 0
     for span in _joined(spans):
         parts += [text[end : span.start], _replacement(text[span.start : span.end], span, replace)]

@@ -1,14 +1,14 @@
 """Spans of characters, from and to the labels of tokens."""
 
 from collections.abc import Iterable, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..labels.segments.schemes import check_option
 from ..labels.segments.segments import Segments, segments_to_labels, to_segments
-from ..utils.names import shown
+from ..utils.names import check_several, shown
 
 ALIGNMENTS = ("expand", "contract", "strict")
 
@@ -155,6 +155,7 @@ def token_offsets(text: str, tokens: Any, name: str = "tokens") -> np.ndarray:
     [[0, 2], [3, 5]]
     """
     if not isinstance(tokens, np.ndarray):
+        check_several(tokens, name)
         tokens = list(tokens)
         if tokens and isinstance(tokens[0], str):
             tokens = _looked_up(text, tokens, name)
@@ -206,7 +207,8 @@ def checked_spans(text: str, spans: Iterable, name: str = "spans") -> list[Span]
     Raises
     ------
     ValueError
-        If a span is empty or leaves the text, or its label is not a string.
+        If a span is empty or leaves the text, its label is not a string, or its probability not a
+        number.
 
     Examples
     --------
@@ -214,11 +216,12 @@ def checked_spans(text: str, spans: Iterable, name: str = "spans") -> list[Span]
     >>> checked_spans("Ann", [(0, 3, "PER")])
     [Span(start=0, end=3, label='PER', probability=None)]
     """
+    check_several(spans, name)
     checked = []
     for span in spans:
         if not isinstance(span, Iterable) or isinstance(span, str) or not 3 <= len([*span]) <= 4:
             raise ValueError(f"{name}: a span must be (start, end, label), got {shown(span)}")
-        start, end, label, *probability = span
+        start, end, label, probability = [*span, None][:4]
         if not isinstance(start, Integral) or not isinstance(end, Integral):
             raise ValueError(f"{name}: start and end must be integers, got {start!r} and {end!r}")
         if not isinstance(label, str):
@@ -229,7 +232,9 @@ def checked_spans(text: str, spans: Iterable, name: str = "spans") -> list[Span]
                 f"{name}: {label!r} from character {start} to {end} is empty, or leaves the text "
                 f"of {len(text)} characters"
             )
-        checked.append(Span(start, end, label, *probability))
+        if probability is not None and not isinstance(probability, Real):
+            raise ValueError(f"{name}: a probability must be a number, got {probability!r}")
+        checked.append(Span(start, end, label, None if probability is None else float(probability)))
     return sorted(checked, key=lambda span: span[:2])
 
 
@@ -286,7 +291,7 @@ def align(
             i = kept[int(np.argmax(last[kept][:-1] > first[kept][1:]))]
             raise ValueError(
                 f"{name}: {_quoted(text, given[i])} and {_quoted(text, given[i + 1])} overlap; "
-                "alignment='expand' would take the longer of them, 'contract' the shorter"
+                "the alignment 'expand' would take the longer of them, 'contract' the shorter"
             )
         kept = _without_overlaps(first, last, end - start, kept, alignment == "expand")
     label = np.array([given[i].label for i in kept.tolist()], dtype=object)
@@ -301,9 +306,10 @@ def _check_boundaries(
         if span[:2] != (begins, ends):
             how = "at a blank" if begins > span.start or ends < span.end else "within a token"
             verb = "ends" if begins == span.start else "begins"
+            touched = f"the tokens that it touches, {text[begins:ends]!r}"
             raise ValueError(
-                f"{name}: {_quoted(text, span)} {verb} {how}; alignment='expand' would take the "
-                f"tokens that it touches, {text[begins:ends]!r}, 'contract' those that lie in it"
+                f"{name}: {_quoted(text, span)} {verb} {how}; the alignment 'expand' would take "
+                f"{touched}, 'contract' those that lie in it"
             )
 
 

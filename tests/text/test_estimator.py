@@ -5,6 +5,7 @@ import unicodedata
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -276,11 +277,36 @@ def test_a_tagger_stays_as_it_was(tagger):
         (["Ann", "Bob"], [[], [(0, 4, "PER")]], "spans of document 1: 'PER' from character 0 to 4"),
         (["Ann x y"], [[(0, 5, "A"), (4, 7, "B")]], "spans of document 0: 'A' .* 'B' .* overlap"),
         (["", " "], [[], []], "X"),
+        (["Ann", "Bob"], [[], None], "spans of document 1 must be a list, but is None"),
+        (["Ann"], [[(0, 3, "A", "x")]], "spans of document 0: a probability must be a number"),
+        (pd.DataFrame({"text": ["Ann"]}), [[]], "texts must be a list of strings, but is a DataFr"),
+        ({"a": "Ann"}, [[]], "texts must be a list of strings, but is a dict"),
     ],
 )
 def test_bad_input(texts, spans, message):
     with pytest.raises(ValueError, match=message):
         TextTagger(EmpiricalCRF(), alignment="strict").fit(texts, spans)
+
+
+def test_bad_spans_are_not_scored(tagger):
+    with pytest.raises(ValueError, match="spans of document 1: 'PER' from character 0 to 9"):
+        tagger.score(["Ann", "Bob"], [[], [(0, 9, "PER")]])
+    arrays = [np.array([[0, 3, "PER"]], dtype=object)]
+    assert tagger.score(["Ann left."], arrays) == tagger.score(["Ann left."], [[(0, 3, "PER")]])
+
+
+def test_bad_texts_and_replacements_are_not_redacted(tagger):
+    for text, message in [(None, "texts must be a list"), (b"Ann", "texts is the single string")]:
+        with pytest.raises(ValueError, match=message):
+            tagger.redact(text)
+    for replace in (None, 3):
+        with pytest.raises(ValueError, match="replace must be a string or a function"):
+            tagger.redact("no name", replace)
+
+
+def test_a_tokenizer_must_return_tokens():
+    with pytest.raises(ValueError, match="document 0: tokenizer must be a list, but is None"):
+        TextTagger(EmpiricalCRF(), lambda text: None).fit(["Ann"], [[]])
 
 
 @settings(max_examples=60, deadline=None)

@@ -33,7 +33,7 @@ def read_documents(paths: list[str], options: argparse.Namespace) -> Documents |
     Raises
     ------
     ValueError
-        If some files are documents, and others columns, or a file is not valid.
+        If some files are documents, and others not, or a file is not valid.
     """
     if options.format in COLUMN_FORMATS:
         return None
@@ -47,7 +47,7 @@ def read_documents(paths: list[str], options: argparse.Namespace) -> Documents |
             others.append(source.name)
     if found and others:
         first = next(iter(found))
-        raise ValueError(f"{first} has documents with spans, but {others[0]} has columns")
+        raise ValueError(f"{first} has documents with spans, but {others[0]} has none")
     return None if not found else joined(found) if len(found) > 1 else found.popitem()[1]
 
 

@@ -269,12 +269,18 @@ def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> tuple[str, 
 
 def read_lines(path: str, options: argparse.Namespace) -> tuple[str, list[str]]:
     """Read a file of text: its name for messages, and its lines; see :func:`read_content`."""
-    encoding = getattr(options, "encoding", UTF8)
-    with _opened(path) as (name, file), naming(name):
-        text = read_any_text(file, encoding, options.max_bytes)
+    name, text = read_all_text(path, options)
+    with naming(name):
         lines = lines_of(text)
         check_no_nul(lines)
         return name, lines
+
+
+def read_all_text(path: str, options: argparse.Namespace) -> tuple[str, str]:
+    """Read a file of text: its name for messages, and its text; see :func:`read_content`."""
+    encoding = getattr(options, "encoding", UTF8)
+    with _opened(path) as (name, file), naming(name):
+        return name, read_any_text(file, encoding, options.max_bytes)
 
 
 def check_no_nul(lines: Sequence[str]) -> None:

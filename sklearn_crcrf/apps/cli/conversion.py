@@ -66,6 +66,8 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         _convert_documents(options)
         return
+    if options.format is not None and options.format not in READERS:
+        raise ValueError(f"--format {options.format} has documents: say --output")
     check_output(options.model)
     name, data = read_content(options.file, options.max_bytes, options.encoding)
     read = READERS[options.format or _format_of(name, data)]

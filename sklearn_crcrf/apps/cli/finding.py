@@ -19,10 +19,8 @@ from ._files import files_of
 from ._text import (
     FORMS,
     STANDARD,
-    UTF8,
-    naming,
     open_output,
-    read_content,
+    read_all_text,
 )
 
 ENDINGS = {".jsonl": "jsonl", ".conll": "conll", ".tsv": "spans", ".txt": "text"}
@@ -76,11 +74,7 @@ def text_tagger(labeller: Any, options: argparse.Namespace) -> TextTagger:
 
 def texts_of(files: list[str], options: argparse.Namespace) -> Documents:
     """Read files of text, each a document."""
-    texts = []
-    for file in files:
-        name, data = read_content(file, options.max_bytes, options.encoding)
-        with naming(name):
-            texts.append(data.decode(UTF8).removeprefix(MARK))
+    texts = [read_all_text(file, options)[1].removeprefix(MARK) for file in files]
     return Documents(texts, [[] for _ in texts], files if len(files) > 1 else None)
 
 

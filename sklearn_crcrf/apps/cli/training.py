@@ -87,6 +87,10 @@ def run(options: argparse.Namespace) -> int:
     documents = read_documents(options.files, options)
     if documents is not None and options.out_of_core:
         raise ValueError("--out-of-core needs columns, not documents with spans")
+    if options.compact and (documents is not None or options.confidence_level is not None):
+        raise ValueError(
+            "--compact holds what labels tokens: neither how documents become tokens, nor a promise"
+        )
     files = files_of(options.files) if documents is None else []
     with noting_interrupts() as interrupts:
         if documents is not None:

@@ -26,6 +26,8 @@ def write(documents: Documents, target: Target) -> str:
         note_blanks(i, sentences, target)
         if not sentences and documents.texts[i]:
             target.losses.add("the format holds no blanks", f"document {i}")
+        if i == 0 and sentences and sentences[0].tokens[0].startswith("\ufeff"):
+            raise ValueError("document 0: the format cannot begin with a byte order mark")
         rows = [
             "".join(f"{a}\t{b}\n" for a, b in zip(one.tokens, one.labels, strict=True))
             for one in sentences

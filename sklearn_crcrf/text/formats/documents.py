@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...labels.segments.schemes import check_option
 from ...utils.warning import warn_caller
 from ..spans import Span, checked_spans
 
@@ -103,8 +102,6 @@ def documents_of(
     ValueError
         If a span is not valid; the message names the file, the document and the characters.
     """
-    if offsets is not None:
-        check_option("offsets", offsets, OFFSETS)
     texts, spans, groups, losses = [], [], [], Losses(name)
     for document in found:
         try:
@@ -139,8 +136,8 @@ def _spans(document: Document, offsets: str | None, usual: str, losses: Losses) 
         raise problem or AssertionError
     if (unit, offsets) == ("utf-16", None) and not are_same and not all(it.covered for it in found):
         losses.add(
-            "offsets are read as UTF-16, in which emoji count as two; if they count characters, "
-            "say offsets='characters'",
+            "offsets are read as UTF-16, in which emoji count as two; the offsets "
+            "'characters' would count them as one",
             document.where,
         )
     return checked_spans(text, [one[:4] for one in moved])

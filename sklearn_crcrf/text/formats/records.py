@@ -92,6 +92,8 @@ def _of_tokens(text: Any, record: dict, labels: Any) -> tuple[str, list[Found]]:
         raise ValueError("tokens and labels must be lists of as many strings")
     if not isinstance(text, str):
         blanks = record.get("trailing_whitespace", [True] * len(tokens))
+        if not isinstance(blanks, list) or len(blanks) != len(tokens):
+            raise ValueError("trailing_whitespace must be a list of as many values as tokens")
         text = "".join(t + " " * bool(b) for t, b in zip(tokens, blanks, strict=True))
         text = text if "trailing_whitespace" in record else text[:-1]
     pieces = [(token, label) for token, label in zip(tokens, labels, strict=True) if token.strip()]

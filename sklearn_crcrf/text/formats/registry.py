@@ -8,12 +8,12 @@ from types import ModuleType
 from typing import IO, Any
 
 from ...labels.segments.schemes import check_option
-from ...utils.names import check_no_string
 from ...utils.replacing import replacing
 from ...utils.unpacking import MAX_BYTES
+from ..reading import checked_texts, spans_of_each
 from ..spans import ALIGNMENTS, checked_spans
 from . import brat, conll, conllu, doccano, jsonl, label_studio, prodigy, spacy, table
-from .documents import Documents, Losses
+from .documents import OFFSETS, Documents, Losses
 from .source import Source, suffix_of
 from .target import Target
 
@@ -99,6 +99,8 @@ def read_spans(
     (['Ann sings.'], [[Span(start=0, end=3, label='PER', probability=None)]])
     """
     check_option("format", format, [AUTO, *FORMATS])
+    if offsets is not None:
+        check_option("offsets", offsets, OFFSETS)
     source = Source(path, encoding, max_bytes, offsets)
     if source.path is None or not source.path.is_dir() or format == "brat" or brat.fits(source):
         return FORMATS[format_of(source) if format == AUTO else format].read(source)
@@ -210,26 +212,27 @@ def checked_documents(
     texts: Sequence[str], spans: Sequence[Iterable], groups: Any, encoding: str
 ) -> Documents:
     """Check texts and spans, and bring them to one form."""
-    check_no_string(texts, "texts")
-    texts, given = list(texts), list(spans)
+    texts = checked_texts(texts)
+    given = spans_of_each(texts, spans)
     groups = None if groups is None else [str(group) for group in groups]
-    for name, values in (("spans", given), ("groups", groups)):
-        if values is not None and len(values) != len(texts):
-            raise ValueError(f"there are {len(values)} {name}, but {len(texts)} texts")
-    for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"texts: document {i} is not a string, but {text!r:.80}")
-        try:
-            text.encode(encoding)
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"document {i}: character {error.start}, {text[error.start]!r}, cannot be encoded "
-                f"as {encoding}"
-            ) from error
+    if groups is not None and len(groups) != len(texts):
+        raise ValueError(f"there are {len(groups)} groups, but {len(texts)} texts")
     checked = [
         checked_spans(text, found, f"document {i}")
         for i, (text, found) in enumerate(zip(texts, given, strict=True))
     ]
+    for i, (text, found) in enumerate(zip(texts, checked, strict=True)):
+        for what, part in (
+            ("", text),
+            *((f"the label {one.label!r}, ", one.label) for one in found),
+        ):
+            try:
+                part.encode(encoding)
+            except UnicodeEncodeError as error:
+                raise ValueError(
+                    f"document {i}: {what}character {error.start}, {part[error.start]!r}, cannot "
+                    f"be encoded as {encoding}"
+                ) from error
     return Documents(texts, checked, groups)
 
 

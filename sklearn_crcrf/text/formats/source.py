@@ -123,8 +123,9 @@ class Source:
     @cached_property
     def rows(self) -> Rows:
         """The rows of columns."""
+        lines = lines_of(self.text)
         try:
-            return Reading(comment=None, conventions=True).rows(lines_of(self.text))
+            return Reading(comment=None, conventions=True).rows(lines)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from error
 

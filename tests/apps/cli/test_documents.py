@@ -31,6 +31,24 @@ def file(documents, tmp_path):
     return tmp_path / "docs.jsonl"
 
 
+def test_commands_name_their_own_options(file, tmp_path, capsys):
+    model, emoji = tmp_path / "model", tmp_path / "emoji.jsonl"
+    status, _, err = run(capsys, "train", file, "-m", model, "--compact")
+    assert status == 2 and "--compact" in err and not model.exists()
+    emoji.write_text('{"text": "\U0001f600 Ann", "label": [[3, 6, "PER"]]}\n')
+    assert "the offsets 'characters' would" in run(capsys, "train", emoji, "-m", model)[2]
+    status, _, err = run(capsys, "convert", file, "-m", model, "--format", "jsonl")
+    assert status == 2 and "--output" in err
+    latin, text = tmp_path / "latin.txt", tmp_path / "a.txt"
+    latin.write_bytes("Zo\u00eb".encode("latin-1"))
+    text.write_text("Ann\n")
+    for command in (("tag", "--text"), ("redact",)):
+        status, _, err = run(capsys, *command, latin, "-m", model)
+        assert status == 2 and "latin.txt: line 1 cannot be decoded as utf-8" in err
+    err = run(capsys, "redact", text, file, "-m", model, "-o", tmp_path / "out")[2]
+    assert "docs.jsonl has documents with spans, but" in err and "a.txt has none" in err
+
+
 def test_both_normal_forms_are_evaluated_alike(tmp_path, capsys):
     texts, files = ["then Zo\u00eb left", "then Ren\u00e9 left"] * 5, []
     for form in ("NFC", "NFD"):

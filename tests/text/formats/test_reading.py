@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 
+import numpy as np
 import pytest
 
 from sklearn_crcrf.text import Span, read_spans, write_spans
@@ -289,11 +290,28 @@ def test_a_text_of_a_megabyte(tmp_path):
             "line 3: the position '1' is also in line 2",
         ),
         ('Sentence #,Word,Tag\n1,"a,O\n1,b,O\n', "quotation mark"),
+        (
+            '{"tokens": ["a", "b"], "labels": ["O", "O"], "trailing_whitespace": [true]}',
+            "document 0: trailing_whitespace must be a list of as many values as tokens",
+        ),
+        (
+            '{"text": "a", "spans": [{"start": 0, "end": 1, "label": "A", "score": "high"}]}',
+            "document 0: spans: a probability must be a number, got 'high'",
+        ),
     ],
 )
 def test_errors_name_the_place(content, message):
     with pytest.raises(ValueError, match=message):
         read(content)
+
+
+def test_an_error_names_its_file_once(tmp_path):
+    (tmp_path / "a.csv").write_bytes("Sentence,Word,Tag\n1,Zo\u00eb,O\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="cannot be decoded") as raised:
+        read_spans(tmp_path / "a.csv")
+    assert str(raised.value).count("a.csv") == 1
+    with pytest.raises(ValueError, match="offsets must be one of"):
+        read_spans(io.StringIO("a O\n"), offsets="words")
 
 
 def test_positions_are_numbers():
@@ -319,5 +337,11 @@ def test_writing_names_what_a_format_lacks(tmp_path):
             write_spans(tmp_path / "x", [text], [[span]], format)
     with pytest.raises(ValueError, match=r"document 0: character 1, .*cannot be encoded"):
         write_spans(tmp_path / "x", ["a\ud800"], [[]], "jsonl")
+    with pytest.raises(ValueError, match=r"document 0: the label '.ud800', character 0"):
+        write_spans(tmp_path / "x", ["a"], [[(0, 1, "\ud800")]], "jsonl")
+    with pytest.raises(ValueError, match="cannot begin with a byte order mark"):
+        write_spans(tmp_path / "x", ["\ufeffa b"], [[]], "conll")
+    write_spans(tmp_path / "x", ["a"], [[(0, 1, "A", np.float32(0.5))]], "jsonl")
+    assert read_spans(tmp_path / "x").spans == [[Span(0, 1, "A", 0.5)]]
     with pytest.raises(ValueError, match=r"format: 'x\.y' does not say which"):
         write_spans("x.y", [], [])
