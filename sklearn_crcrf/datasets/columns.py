@@ -343,7 +343,8 @@ def _without_headings(lines: list[str | None], sep: str) -> list[str | None]:
     first = lines[headings[0]]
     if not is_conllu(_rows(others, sep)):
         warn_caller(
-            f"lines such as {first!r:.50} are left out as comments; --comment '' keeps them"
+            f"lines such as {first!r:.50} are left out as comments; on the command line, "
+            "--comment '' keeps them"
         )
     return others
 

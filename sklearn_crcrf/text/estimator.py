@@ -15,6 +15,7 @@ from ..base.unwrap import tagger_of, unwrap
 from ..labels.segments.schemes import SCHEMES, read_labels
 from ..metrics.spans import span_precision_recall_f1
 from ..training import FittedState, nested_fits
+from ..utils.names import check_several
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement, Sound, labels
 from .reading import TokenizedTexts, checked_texts, spans_of_each
@@ -322,6 +323,8 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         read, y = self._read(texts).labelled(spans, self.alignment, self.scheme)
         group = read.documents()
         if groups is not None:
+            check_several(groups, "groups")
+            groups = list(groups)
             if len(groups) != len(read.texts):
                 raise ValueError(f"there are {len(groups)} groups, but {len(read.texts)} texts")
             group = np.asarray(groups)[group]

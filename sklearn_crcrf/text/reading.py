@@ -10,7 +10,7 @@ import numpy as np
 from ..data.ragged import SequenceArray
 from ..labels.segments.segments import Segments, segments_to_labels
 from ..utils.names import check_several
-from .spans import Span, align
+from .spans import Span, align, check_apart
 from .tokens import find_sentences, find_tokens
 
 
@@ -102,7 +102,11 @@ class TokenizedTexts(NamedTuple):
 
     def documents(self) -> np.ndarray:
         """Return the number of the text of each sequence."""
-        return np.searchsorted(self.first, self.bounds[:-1], side="right") - 1
+        return self._document(self.bounds[:-1])
+
+    def _document(self, tokens: Any) -> Any:
+        """Return the number of the text of some tokens."""
+        return np.searchsorted(self.first, tokens, side="right") - 1
 
     def labelled(self, spans: Any, alignment: str, scheme: str) -> tuple[Self, SequenceArray]:
         """Write the spans of each text as labels.
@@ -130,6 +134,9 @@ class TokenizedTexts(NamedTuple):
         latest = np.append(0, ends)[before]
         whole = self._replace(bounds=self.bounds[latest <= self.bounds])
         sequence = np.searchsorted(whole.bounds, starts, side="right") - 1
+        if scheme == "IO":
+            given = Segments(sequence, starts, ends, np.concatenate(kind))
+            check_apart(given, self.offsets, lambda i: f"spans of document {self._document(i)}")
         origin = whole.bounds[sequence]
         segments = Segments(sequence, starts - origin, ends - origin, np.concatenate(kind))
         return whole, segments_to_labels(segments, np.diff(whole.bounds), scheme)

@@ -1,13 +1,14 @@
 """Spans of characters, from and to the labels of tokens."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..labels.segments.label_sequences import label_sequences
 from ..labels.segments.schemes import check_option
-from ..labels.segments.segments import Segments, segments_to_labels, to_segments
+from ..labels.segments.segments import Segments, find_segments, segments_to_labels
 from ..utils.names import check_several, shown
 
 ALIGNMENTS = ("expand", "contract", "strict")
@@ -87,6 +88,8 @@ def spans_to_labels(
     offsets = token_offsets(text, tokens)
     start, end, label = align(text, spans, offsets, alignment)
     segments = Segments(np.zeros(len(start), dtype=np.int64), start, end, label)
+    if scheme == "IO":
+        check_apart(segments, offsets, lambda i: "spans")
     return segments_to_labels(segments, [len(offsets)], scheme).data.tolist()
 
 
@@ -124,9 +127,37 @@ def labels_to_spans(text: str, labels: Sequence, tokens: Any, scheme: str = "IOB
     offsets = token_offsets(text, tokens)
     if len(labels) != len(offsets):
         raise ValueError(f"there are {len(labels)} labels, but {len(offsets)} tokens")
-    _, first, end, label = to_segments([labels], scheme)
+    given = label_sequences([labels], "labels")
+    _, first, end, label = find_segments(given, scheme, "conlleval", "labels")
     start, stop = offsets[first, 0].tolist(), offsets[end - 1, 1].tolist()
     return [*map(Span, start, stop, label.tolist())]
+
+
+def check_apart(segments: Segments, offsets: np.ndarray, name: Callable[[int], str]) -> None:
+    """Raise ValueError if spans touch that the scheme IO would read as one.
+
+    Parameters
+    ----------
+    segments : Segments
+        Of tokens, numbered as ``offsets``.
+    offsets : ndarray of int64 of shape (n_tokens, 2)
+    name : callable
+        Takes the first token of a span, and returns the name of the spans in error messages.
+    """
+    sequence, start, end, label = segments
+    touches = (end[:-1] == start[1:]) & (label[:-1] == label[1:])
+    for i in np.flatnonzero(touches & (sequence[:-1] == sequence[1:]))[:1]:
+        one, other = (f"{offsets[start[j], 0]} to {offsets[end[j] - 1, 1]}" for j in (i, i + 1))
+        raise ValueError(
+            f"{name(start[i])}: the scheme IO cannot spell {label[i]!r} from character {one} and "
+            f"from {other}, as no token is between them"
+        )
+
+
+def check_text(text: Any) -> None:
+    """Raise ValueError unless a text is a string."""
+    if not isinstance(text, str):
+        raise ValueError(f"text must be a string, but is {shown(text)}")
 
 
 def token_offsets(text: str, tokens: Any, name: str = "tokens") -> np.ndarray:
@@ -154,7 +185,8 @@ def token_offsets(text: str, tokens: Any, name: str = "tokens") -> np.ndarray:
     >>> token_offsets("to be", ["to", "be"]).tolist()
     [[0, 2], [3, 5]]
     """
-    if not isinstance(tokens, np.ndarray):
+    check_text(text)
+    if not isinstance(tokens, np.ndarray) or tokens.dtype.kind not in "iu":
         check_several(tokens, name)
         tokens = list(tokens)
         if tokens and isinstance(tokens[0], str):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..labels.segments.schemes import check_option
-from .spans import token_offsets
+from .spans import check_text, token_offsets
 
 # What belongs to the character before it, and the joiner of emoji, in a copy of the text.
 MARK, JOINER = "\ue000", "\ue001"
@@ -189,6 +189,7 @@ def find_sentences(text: str, sentences: str | Callable = "lines") -> np.ndarray
 
 def _found(text: str, how: Any, name: str, options: tuple, find: Callable) -> np.ndarray:
     """Find the parts of a text by a rule of this name, or by a callable."""
+    check_text(text)
     if callable(how):
         return token_offsets(text, how(text), name)
     check_option(name, how, options)

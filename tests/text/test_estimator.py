@@ -288,6 +288,23 @@ def test_bad_input(texts, spans, message):
         TextTagger(EmpiricalCRF(), alignment="strict").fit(texts, spans)
 
 
+def test_neighbours_without_prefixes_name_the_document():
+    tagger, texts = TextTagger(EmpiricalCRF(), scheme="IO"), ["x", "Ann Bob"]
+    message = (
+        "spans of document 1: the scheme IO cannot spell 'PER' from character 0 to 3 and from 4"
+    )
+    with pytest.raises(ValueError, match=message):
+        tagger.fit(texts, [[], [(0, 3, "PER"), (4, 7, "PER")]])
+    tagger.fit(["x", "Ann\nBob"], [[], [(0, 3, "PER"), (4, 7, "PER")]])
+
+
+@pytest.mark.parametrize("groups", ["ab", ["a", None], np.array("a"), 3])
+def test_bad_groups(groups):
+    conformal = ConformalSequenceClassifier(EmpiricalCRF(), 0.3, target="recall", cv="left_out")
+    with pytest.raises(ValueError, match="groups"):
+        TextTagger(conformal).fit(["Ann", "Bob x"], [[(0, 3, "PER")]] * 2, groups)
+
+
 def test_bad_spans_are_not_scored(tagger):
     with pytest.raises(ValueError, match="spans of document 1: 'PER' from character 0 to 9"):
         tagger.score(["Ann", "Bob"], [[], [(0, 9, "PER")]])

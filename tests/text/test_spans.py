@@ -2,15 +2,34 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_crcrf.text import Span, labels_to_spans, spans_to_labels
+from sklearn_crcrf.text import Span, find_tokens, labels_to_spans, spans_to_labels
 
 TEXT = "x3/21/2008 Dr. John"
 WORDS = TEXT.split()
 ONE_TO_ONE = ["IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES"]
+
+
+def test_arguments_are_named():
+    for call, message in [
+        (lambda: labels_to_spans("a b", ["X-A", "O"], ["a", "b"]), "labels: label 'X-A'"),
+        (lambda: spans_to_labels(None, [(0, 1, "A")], [(0, 1)]), "text must be a string"),
+        (lambda: find_tokens(b"a"), "text must be a string"),
+        (
+            lambda: spans_to_labels("a b", [(0, 1, "A"), (2, 3, "A")], ["a", "b"], scheme="IO"),
+            "spans: the scheme IO cannot spell 'A' from character 0 to 1 and from 2 to 3",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_tokens_may_be_strings_of_numpy():
+    assert spans_to_labels("a b", [(0, 1, "A")], np.array(["a", "b"])) == ["B-A", "O"]
 
 
 @pytest.mark.parametrize("place", [(1, 12), (1, 10), (0, 5), (4, 6)])

@@ -192,6 +192,10 @@ def groups_of_sequences(groups: Any, sequences: Sequences) -> np.ndarray:
             f"groups must hold the group of each of {len(sequences.X)} sequences, but has shape "
             f"{groups.shape}"
         )
+    try:
+        np.unique(groups)
+    except TypeError as error:
+        raise ValueError(f"groups must be numbers or strings, not both or None: {error}") from error
     return groups
 
 
