@@ -200,6 +200,8 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         """
         check_fitted(self)
         X, y, group = self._training(texts, spans, groups)
+        if not X:
+            raise ValueError("texts have no tokens to calibrate with")
         self.estimator_.conformalize(X, y, groups=group)
         return self
 

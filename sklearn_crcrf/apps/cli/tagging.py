@@ -196,7 +196,9 @@ class Labeller:
         if documents is None:
             return self.read(read_source(file, self._options), labelled=True)
         how = self.text_tagger or self._options
-        return _documents.text_of_documents(documents, how)
+        text = _documents.text_of_documents(documents, how)
+        check_labelled(text, file)
+        return text
 
     def read(self, source: Source, labelled: bool = False) -> Text:
         """Read words; by default with the columns of training.

@@ -49,6 +49,17 @@ def test_commands_name_their_own_options(file, tmp_path, capsys):
     assert "docs.jsonl has documents with spans, but" in err and "a.txt has none" in err
 
 
+def test_a_file_without_tokens_is_an_error(file, tmp_path, capsys):
+    model, empty = tmp_path / "model", tmp_path / "empty.jsonl"
+    empty.write_text('{"text": " ", "spans": []}\n')
+    run(capsys, "train", file, "-m", model)
+    for command in ("evaluate", "check"):
+        status, out, err = run(capsys, command, empty, "-m", model)
+        assert (status, out) == (2, "") and "empty.jsonl: there are no tokens" in err
+    given = "--confidence-level", "0.5", "--calibrate", empty
+    assert "no tokens to calibrate with" in run(capsys, "train", file, "-m", model, *given)[2]
+
+
 def test_both_normal_forms_are_evaluated_alike(tmp_path, capsys):
     texts, files = ["then Zo\u00eb left", "then Ren\u00e9 left"] * 5, []
     for form in ("NFC", "NFD"):
