@@ -43,7 +43,9 @@ def test_k_best_are_the_k_best_of_all_paths(chain, k):
     for (values, paths), a, b in zip(found, offsets[:-1], offsets[1:], strict=True):
         _, path_scores = oracle.paths(scores, a, b)
         best = np.sort(path_scores[path_scores > -np.inf])[::-1][:k]
-        assert_allclose(values, best, rtol=1e-12)
+        # Large scores that cancel leave what is rounded of them.
+        size = np.abs(path_scores[path_scores > -np.inf]).max(initial=0.0) + scores.largest()
+        assert_allclose(values, best, rtol=1e-12, atol=1e-15 * size)
         assert len({tuple(p) for p in paths}) == len(paths)
         for value, path in zip(values, paths, strict=True):
             assert_allclose(oracle.score(scores, a, path), value, rtol=1e-12)
