@@ -107,7 +107,7 @@ cdef void replace_within(
     for b in range(block.active[t]):
         for e in range(first_edge(block, t, b, given), stop_edge(block, t, b, given)):
             k = kind_of(given, e)
-            for row in range(4 * k, 4 * k + 4 if k >= 0 else 0):
+            for row in range(4 * k, 4 * k + 4 if k >= 0 else 4 * k):
                 if is_within(given, e, segments, row):
                     at(memory, n.within + row)[b] = <real>given.factor[e]
 
@@ -191,7 +191,7 @@ cdef void leave_edges(
                 after *= given.factor[e] - table[j * n.ends + i]
                 after_closed[i * SEQUENCES + b] += <real>after
                 pairs[(i * n.begins + j) * SEQUENCES + b] = <real>given.found[given.n_found]
-            for row in range(4 * k, 4 * k + 4 if k >= 0 else 0):
+            for row in range(4 * k, 4 * k + 4 if k >= 0 else 4 * k):
                 if is_within(given, e, segments, row):
                     use += inner[row * SEQUENCES + b]
                     inner[row * SEQUENCES + b] = 0
