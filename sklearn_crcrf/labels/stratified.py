@@ -104,8 +104,11 @@ class SequenceStratifiedKFold(BaseCrossValidator):
         classes, ids, _ = encode_partial_labels(labels)
         sample, n = np.arange(len(labels)), len(labels)
         if groups is not None:
-            different, sample = np.unique(np.asarray(groups), return_inverse=True)
-            n = len(different)
+            if len(groups) != n:
+                raise ValueError(f"there are {len(groups)} groups, but {n} sequences")
+            numbers: dict[Any, int] = {}
+            sample = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
+            n = len(numbers)
         if n < self.n_splits:
             raise ValueError(f"n_splits={self.n_splits} folds need as many samples, but X has {n}")
         is_known = ids >= 0

@@ -93,6 +93,13 @@ def test_it_is_a_splitter_of_scikit_learn():
     assert len(scores) == 3
 
 
+def test_groups_may_be_anything_hashable():
+    X, y = [["a"]] * 6, [["A"], ["B"]] * 3
+    groups = [None, None, 1, 1, "b", "b"]
+    for _, test in SequenceStratifiedKFold(3).split(X, y, groups):
+        assert len({groups[i] for i in test}) == 1 and len(test) == 2
+
+
 def test_groups_of_sequences_are_shuffled_by_scikit_learn():
     X, y = drawn(40)
     groups = np.arange(40) // 4

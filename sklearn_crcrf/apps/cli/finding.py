@@ -58,8 +58,12 @@ def tag(options: argparse.Namespace, labeller: Any) -> None:
 
 def text_tagger(labeller: Any, options: argparse.Namespace) -> TextTagger:
     """Return the model, or make one that cuts text into tokens for a model of tokens."""
-    if labeller.text_tagger is not None:
-        return labeller.text_tagger
+    if (tagger := labeller.text_tagger) is not None:
+        for name, usual in (("tokenizer", "words"), ("sentences", "lines")):
+            given, own = getattr(options, name), getattr(tagger, name)
+            if given not in (usual, own):
+                raise ValueError(f"--{name} {given}: the model was trained with --{name} {own}")
+        return tagger
     columns = [name for name in labeller.columns or ["word"] if name not in (None, "label")]
     if len(columns) > 1 or columns == ["*"]:
         raise ValueError(

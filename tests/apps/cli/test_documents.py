@@ -144,6 +144,13 @@ def test_spans_of_raw_text(model, text, capsys):
     assert run(capsys, "tag", "-m", model, text)[1] == out
 
 
+def test_text_is_cut_as_in_training(model, text, capsys):
+    for option in ("tokenizer characters", "sentences rule"):
+        _, _, err = run(capsys, "tag", "--text", text, "-m", model, *f"--{option}".split())
+        name, own = option.split()[0], "words" if "tokenizer" in option else "lines"
+        assert f"--{option}: the model was trained with --{name} {own}" in err
+
+
 def test_the_forms_of_output(model, text, tmp_path, capsys):
     tag = ["tag", "-m", model, "--text", text, "--output"]
     (row,) = json_lines(run(capsys, *tag, "jsonl")[1])
