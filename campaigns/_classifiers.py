@@ -28,7 +28,7 @@ from sklearn_crcrf.labels import (
 
 NAMES_OF_TOKENS = [None, None, -1, float("nan"), "x", "y", 3, ("a", "tuple")]
 NUMBERS_OF_TOKENS = [0, 1, -1, 2.5, 1e-3, 1e12, 1e-300]
-NOT_FOR_ALL = {"predict_marginals", "predict_spans"}
+NOT_FOR_ALL = {"predict_marginals", "predict_set", "predict_spans"}
 
 
 def prepare() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..labels.segments.schemes import check_option
-from ..utils.names import shown
+from ..utils.names import check_several, shown
 from .flatten import ZeroDivision, divide
 from .segments import SegmentScores
 
@@ -53,6 +53,9 @@ def span_precision_recall_f1(
     SegmentScores(precision=1.0, recall=0.5, f1=0.666..., support=2.0)
     """
     check_option("match", match, MATCHES)
+    check_several(y_true, "y_true")
+    check_several(y_pred, "y_pred")
+    y_true, y_pred = list(y_true), list(y_pred)
     if len(y_true) != len(y_pred):
         raise ValueError(f"y_true has {len(y_true)} documents, but y_pred has {len(y_pred)}")
     found, right, n_true, n_pred = 0, 0, 0, 0
@@ -81,6 +84,7 @@ def span_precision_recall_f1(
 
 
 def _by_label(spans: Iterable, name: str) -> dict[Any, list[tuple[int, int]]]:
+    check_several(spans, f"{name}: the spans of a document")
     found: dict[Any, list[tuple[int, int]]] = {}
     for span in spans:
         place = span[:2] if isinstance(span, tuple | list) and len(span) > 2 else ()

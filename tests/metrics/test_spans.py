@@ -52,3 +52,10 @@ def test_bad_input():
         span_precision_recall_f1([[]], [[]], match="some")
     with pytest.warns(UndefinedMetricWarning):
         assert span_precision_recall_f1([[]], [[]]).f1 == 0.0
+
+
+@pytest.mark.parametrize("y", [None, 3, "text", [None], [3]])
+def test_what_is_no_list_of_lists(y):
+    for pair, name in (((y, [[]]), "y_true"), (([[]], y), "y_pred")):
+        with pytest.raises(ValueError, match=name):
+            span_precision_recall_f1(*pair)
