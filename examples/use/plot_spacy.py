@@ -38,7 +38,7 @@ for ent in doc.ents:
     print(f"{ent.label_:10} {ent.text}")
 
 # %%
-# Probabilities stand beside the spans, in the same order, as those of spaCy's own span categorizer:
+# Probabilities stand where spaCy's own span categorizer has its scores, in the order of the spans:
 group = doc.spans["crcrf"]
 for span, score in zip(group, group.attrs["scores"], strict=True):
     print(f"{score:.3f} {span.label_:10} {span.text}")

@@ -104,8 +104,6 @@ class SequenceStratifiedKFold(BaseCrossValidator):
         classes, ids, _ = encode_partial_labels(labels)
         sample, n = np.arange(len(labels)), len(labels)
         if groups is not None:
-            if len(groups) != n:
-                raise ValueError(f"there are {len(groups)} groups, but {n} sequences")
             numbers: dict[Any, int] = {}
             sample = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
             n = len(numbers)

@@ -61,10 +61,8 @@ def span_precision_recall_f1(
     found, right, n_true, n_pred = 0, 0, 0, 0
     for given, predicted in zip(y_true, y_pred, strict=True):
         true, pred = _by_label(given, "y_true"), _by_label(predicted, "y_pred")
-        n_true, n_pred = (
-            n_true + sum(map(len, true.values())),
-            n_pred + sum(map(len, pred.values())),
-        )
+        n_true += sum(map(len, true.values()))
+        n_pred += sum(map(len, pred.values()))
         for label in true.keys() & pred.keys():
             if match == "exact":
                 n = (Counter(true[label]) & Counter(pred[label])).total()
