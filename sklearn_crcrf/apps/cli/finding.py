@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -27,6 +28,8 @@ ENDINGS = {".jsonl": "jsonl", ".conll": "conll", ".tsv": "spans", ".txt": "text"
 # Number of documents that are read at a time.
 CHUNK = 100
 MARK = "\ufeff"
+# How the names of files end that look like columns.
+TABLES = (".csv", ".tsv", ".conll", ".conllu")
 
 
 def tag(options: argparse.Namespace, labeller: Any) -> None:
@@ -78,6 +81,9 @@ def text_tagger(labeller: Any, options: argparse.Namespace) -> TextTagger:
 
 def texts_of(files: list[str], options: argparse.Namespace) -> Documents:
     """Read files of text, each a document."""
+    for file in files:
+        if not getattr(options, "text", False) and file.removesuffix(".gz").endswith(TABLES):
+            warnings.warn(f"{file} is read as plain text, not as columns", stacklevel=2)
     texts = [read_all_text(file, options)[1].removeprefix(MARK) for file in files]
     return Documents(texts, [[] for _ in texts], files if len(files) > 1 else None)
 

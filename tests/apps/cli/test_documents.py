@@ -151,6 +151,15 @@ def test_text_is_cut_as_in_training(model, text, capsys):
         assert f"--{option}: the model was trained with --{name} {own}" in err
 
 
+def test_columns_that_are_read_as_text_are_named(model, tmp_path, capsys):
+    table = tmp_path / "table.csv"
+    table.write_text("word,label\nAnn,B-PER\n")
+    for command in ("tag", "redact"):
+        status, _, err = run(capsys, command, table, "-m", model)
+        assert status == 0 and "table.csv is read as plain text, not as columns" in err
+    assert run(capsys, "tag", "--text", table, "-m", model)[2] == ""
+
+
 def test_the_forms_of_output(model, text, tmp_path, capsys):
     tag = ["tag", "-m", model, "--text", text, "--output"]
     (row,) = json_lines(run(capsys, *tag, "jsonl")[1])
