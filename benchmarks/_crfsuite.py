@@ -55,7 +55,7 @@ class Peer:
         features: str = "observed",
         sigma: float = 1.0,
     ):
-        self._trainer = _import_crfsuite().Trainer(algorithm, verbose=False)
+        self._trainer = import_crfsuite().Trainer(algorithm, verbose=False)
         every, defaults = int(features == "all"), self._trainer.get_params()
         self._params = {
             **defaults,
@@ -106,7 +106,7 @@ class Peer:
 
 def tag(model: bytes, attributes: Attributes) -> list[list[str]]:
     """Labels of all tokens."""
-    tagger = _import_crfsuite().Tagger()
+    tagger = import_crfsuite().Tagger()
     tagger.open_inmemory(model)
     return [tagger.tag(sequence) for sequence in attributes]
 
@@ -135,7 +135,8 @@ def simple_attributes(X: Sequence[Sequence[str]]) -> Attributes:
     return [[attributes[word] for word in sentence] for sentence in X]
 
 
-def _import_crfsuite():
+def import_crfsuite() -> Any:
+    """The package of python-crfsuite."""
     try:
         import pycrfsuite
     except ImportError:

@@ -27,6 +27,7 @@ QUESTIONS = {
     "papers": "Are the figures of the papers reached?",
     "papers_mce": "Does training for fewer errors gain what its paper says?",
     "papers_separate": "What is separate training good for?",
+    "parsers": "How do programs for CRFsuite fare here?",
     "promises": "Are promises kept?",
     "scale": "What does training on more text than memory holds cost?",
     "scaling": "How do time and memory grow with the text?",
