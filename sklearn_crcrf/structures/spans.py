@@ -1,5 +1,6 @@
 """Probabilities that runs of tokens have given labels."""
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from .base import Structure
 
 # The number of tokens of the sequences of spans whose sums are computed at once.
 BLOCK = 20_000
+# Of sequences with more tokens than this, only those around a span are summed over.
+LONG = 200
 
 
 class HasSpans(Structure):
@@ -32,23 +35,55 @@ class HasSpans(Structure):
         following: np.ndarray | None = None,
         preceding: np.ndarray | None = None,
     ) -> np.ndarray:
-        """As :meth:`Capabilities.span_log_probability`; -inf for labels that are left out.
+        """As :meth:`Capabilities.span_log_probability`; -inf for labels that are left out."""
+        start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
+        n_labels, n_tokens = self.n_labels_of(scores), stop - start
+        unit = check_spans(self.offsets, start, stop, labels, n_labels)
+        neighbours = [
+            None if allowed is None else np.broadcast_to(allowed, (len(start), n_labels))
+            for allowed in (following, preceding)
+        ]
+        is_long, value = np.diff(self.offsets)[unit] > LONG, np.empty(len(start))
+        for which, log_probability in (
+            (~is_long, self._by_sums),
+            (is_long, self.long_log_probability),
+        ):
+            if which.any():
+                value[which] = log_probability(
+                    scores,
+                    start[which],
+                    stop[which],
+                    labels[np.repeat(which, n_tokens)],
+                    *(allowed if allowed is None else allowed[which] for allowed in neighbours),
+                )
+        return value
+
+    @abstractmethod
+    def long_log_probability(
+        self, scores: Any, start: np.ndarray, stop: np.ndarray, labels: np.ndarray, *neighbours: Any
+    ) -> np.ndarray:
+        """As :meth:`span_log_probability`, in time proportional to the tokens of long sequences."""
+
+    def _by_sums(
+        self,
+        scores: Any,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        after: np.ndarray | None,
+        before: np.ndarray | None,
+    ) -> np.ndarray:
+        """Sum over the paths of sequences.
 
         The sum over the paths that have the labels of a span is the sum over all paths where no
         other labels of these tokens are allowed.
         """
-        start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
-        offsets, n_labels = self.offsets, self.n_labels_of(scores)
-        unit = check_spans(offsets, start, stop, labels, n_labels)
+        offsets, n_labels, unit = self.offsets, self.n_labels_of(scores), self.units_of(start)
         whole, exact = self, scores
         if scores.state.dtype != float:
             whole, exact = self.part(np.arange(self.n_units), scores)
         log_z, value = whole.log_partition(exact)[0], np.empty(len(start))
         n_tokens, begins = np.diff(offsets), np.append(0, np.cumsum(stop - start))
-        after, before = (
-            None if allowed is None else np.broadcast_to(allowed, (len(start), n_labels))
-            for allowed in (following, preceding)
-        )
         block = np.cumsum(n_tokens[unit]) // BLOCK
         for number in np.unique(block):
             which = np.flatnonzero(block == number)
@@ -68,6 +103,32 @@ class HasSpans(Structure):
             value[which] = own.log_partition(own_scores.allow(allowed))[0]
         with np.errstate(invalid="ignore"):  # where no path is possible, -inf - -inf is NaN
             return np.minimum(value - log_z[unit], 0.0)
+
+
+class HasWindows(HasSpans):
+    """Such structures, of which a few tokens can be cut out with their probabilities."""
+
+    @abstractmethod
+    def windows(
+        self, scores: Any, unit: np.ndarray, start: np.ndarray, stop: np.ndarray
+    ) -> tuple["HasWindows", Any, np.ndarray]:
+        """Cut out each span and its neighbours; also return how far their tokens are moved.
+
+        The scores of a window hold the sums over all that is before and after it, so that the
+        probabilities of its paths are those in the whole sequence.
+        """
+
+    def long_log_probability(
+        self, scores: Any, start: np.ndarray, stop: np.ndarray, labels: np.ndarray, *neighbours: Any
+    ) -> np.ndarray:
+        """As :meth:`HasSpans.long_log_probability`."""
+        unit = self.units_of(start)
+        numbers, own = np.unique(unit, return_inverse=True)
+        part, scores = self.part(numbers, scores)
+        moved = part.offsets[own] - self.offsets[unit]
+        windows, cut, shift = part.windows(scores, own, start + moved, stop + moved)
+        shift += moved
+        return windows._by_sums(cut, start + shift, stop + shift, labels, *neighbours)
 
 
 def check_spans(offsets: np.ndarray, start, stop, labels, n_labels: int) -> np.ndarray:

@@ -7,12 +7,22 @@ from math import fsum
 import numpy as np
 import oracle
 import pytest
+from cases import for_each
 from chains import chains
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from segmentations import CLASSES, random_case
 
-from sklearn_crcrf.structures import Chain, Scores
+from sklearn_crcrf.labels import roles_of
+from sklearn_crcrf.structures import (
+    Candidates,
+    Chain,
+    Lattice,
+    LatticeScores,
+    Scores,
+    SemiMarkovChain,
+)
 
 
 def _random_spans(offsets, n_labels, rng, n_spans):
@@ -60,21 +70,70 @@ def test_probabilities_are_sums_over_all_paths(chain, seed):
             assert_allclose(np.exp(value[r]), expected, rtol=1e-6, atol=1e-12)
 
 
+def _assert_windows_have_the_same_sums(structure, scores, spans, rng, n_labels):
+    n_spans = len(spans[0])
+    masks = rng.random(n_labels) < 0.5, rng.random((n_spans, n_labels)) < 0.5
+    with pytest.MonkeyPatch.context() as patch:
+        for following, preceding in itertools.product((None, *masks), (None, *masks)):
+            values = []
+            for longest in (3, 200):
+                patch.setattr("sklearn_crcrf.structures.spans.LONG", longest)
+                given = following, preceding
+                values.append(structure.span_log_probability(scores, *spans, *given))
+            assert_allclose(*np.exp(values), rtol=1e-9, atol=1e-12)
+
+
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_spans_of_long_sequences_have_the_sums_before_and_after_them(chain, seed):
     offsets, scores = chain
     assume(offsets[-1] > 0)
     rng, n_labels = np.random.default_rng(seed), len(scores.transition)
     spans = _random_spans(offsets, n_labels, rng, 6)
-    masks = rng.random(n_labels) < 0.5, rng.random((6, n_labels)) < 0.5
+    _assert_windows_have_the_same_sums(Chain(offsets), scores, spans, rng, n_labels)
+
+
+@for_each("order", [1, 2, 3])
+@for_each("dtype", [np.float32, np.float64])
+@for_each("scale", [1.0, 300.0])
+@for_each("seed", range(5))
+def test_spans_of_long_lattices(order, dtype, scale, seed):
+    rng, lengths = np.random.default_rng(seed), (4, 0, 1, 9, 2, 3, 14)
+    offsets = np.append(0, np.cumsum(lengths))
+    candidates = Candidates.above(rng.random((offsets[-1], 4)), 0.4)
+    lattice = Lattice(offsets, candidates, order)
+    scores = scale * rng.normal(size=lattice.n_runs)
+    if scale > 1:
+        scores[rng.random(len(scores)) < 0.1] = -np.inf
+    scores = LatticeScores(scores.astype(dtype), candidates)
+    starts, stops, _ = _random_spans(offsets, 4, rng, 12)
+    _, path = lattice.maximum(scores)
+    tokens = np.concatenate([np.arange(*span) for span in zip(starts, stops, strict=True)])
+    likely = np.where(
+        rng.random(len(tokens)) < 0.9, path[tokens], rng.integers(4, size=len(tokens))
+    )
+    _assert_windows_have_the_same_sums(lattice, scores, (starts, stops, likely), rng, 4)
+
+
+@for_each("scheme", list(CLASSES))
+@for_each("max_length", [1, 2, 4])
+@for_each("seed", range(5))
+def test_spans_of_long_sequences_of_segments(scheme, max_length, seed):
+    structure, scores = random_case(seed, scheme, max_length, (3, 0, 1, 9, 5))
+    rng, n_labels = np.random.default_rng(seed), len(structure.roles.kind)
+    _, y = structure.maximum(scores)
+    start, stop, _, _ = structure.segments(y)
+    more = _random_spans(structure.offsets, n_labels, rng, 6)
+    labels = [y[a:b] for a, b in zip(start, stop, strict=True)]
+    spans = np.append(start, more[0]), np.append(stop, more[1]), np.concatenate([*labels, more[2]])
+    _assert_windows_have_the_same_sums(structure, scores, spans, rng, n_labels)
     with pytest.MonkeyPatch.context() as patch:
-        for following, preceding in itertools.product((None, *masks), (None, *masks)):
-            values = []
-            for longest in (1, 200):
-                patch.setattr("sklearn_crcrf.structures.chain.chain.LONG", longest)
-                given = following, preceding
-                values.append(Chain(offsets).span_log_probability(scores, *spans, *given))
-            assert_allclose(*np.exp(values), rtol=1e-9, atol=1e-12)
+        patch.setattr("sklearn_crcrf.structures.spans.LONG", 1)
+        segments = start, stop, np.concatenate([*labels, []])
+        end = ~structure.roles.continues().any(axis=0)
+        found = structure.span_log_probability(scores, *segments, end)
+        patch.setattr("sklearn_crcrf.structures.spans.LONG", 200)
+        wanted = structure.span_log_probability(scores, *segments, end)
+        assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_the_time_of_many_spans_in_one_sequence_is_linear():
@@ -89,6 +148,28 @@ def test_the_time_of_many_spans_in_one_sequence_is_linear():
     marginals = Chain(np.array([0, n])).pair_marginals(scores)[start]
     found = marginals[np.arange(len(start)), labels[::2], labels[1::2]]
     assert_allclose(np.exp(value), found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["lattice", "segments"])
+def test_the_time_of_many_spans_in_one_lattice_or_chain_of_segments_is_linear(kind):
+    n, rng = 30_000, np.random.default_rng(0)
+    offsets, start = np.array([0, n]), np.arange(0, n - 5, 5)
+    if kind == "lattice":
+        structure = Lattice(offsets, Candidates.above(rng.random((n, 5)), 0.5), 2)
+        scores = LatticeScores(rng.normal(size=structure.n_runs), structure.candidates)
+        _, y = structure.maximum(scores)
+        labels, following = y[start[:, None] + [0, 1]].ravel(), None
+    else:
+        roles = roles_of(["B-X", "I-X", "O"], "IOB2")
+        structure = SemiMarkovChain(offsets, roles, 4)
+        scores = Scores.of(rng.normal(size=(n, 3)), rng.normal(size=(3, 3)))
+        labels, following = np.tile([0, 1], len(start)), np.array([True, False, True])
+    began = time.process_time()
+    value = structure.span_log_probability(scores, start, start + 2, labels, following)
+    assert time.process_time() - began < 5
+    allowed = following if following is None else np.broadcast_to(following, (5, 3))
+    few = structure._by_sums(scores, start[:5], start[:5] + 2, labels[:10], allowed, None)
+    assert_allclose(value[:5], few, rtol=1e-9, atol=1e-9)
 
 
 def test_probabilities_of_segments_follow_from_those_of_all_paths():

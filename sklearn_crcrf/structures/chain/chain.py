@@ -17,15 +17,12 @@ from ..messages import rows_of_chains
 from ..pieces import Pieces
 from ..rooted import Rooted
 from ..scores import Ends, Pullback, Scores, ends
-from ..spans import HasSpans, check_spans
+from ..spans import HasWindows
 from .span_margins import margins_of_spans
 from .sums import PathSums
 
-# Of sequences with more tokens than this, only those around a span are summed over.
-LONG = 200
 
-
-class Chain(HasSpans, Rooted):
+class Chain(HasWindows, Rooted):
     """Linear chains of labels over the sequences of a batch.
 
     A chain has all capabilities. Each method is documented where it is declared, in
@@ -130,54 +127,14 @@ class Chain(HasSpans, Rooted):
         sizes = np.full(self.n_tokens, len(transposed))
         return k_best_paths(self.offsets, sizes, sizes, k, search)
 
-    def span_log_probability(
-        self,
-        scores: Scores,
-        start: np.ndarray,
-        stop: np.ndarray,
-        labels: np.ndarray,
-        following: np.ndarray | None = None,
-        preceding: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """As :meth:`Capabilities.span_log_probability`."""
-        start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
-        unit = check_spans(self.offsets, start, stop, labels, scores.state.shape[1])
-        is_long = np.diff(self.offsets)[unit] > LONG
-        if not is_long.any():
-            return super().span_log_probability(scores, start, stop, labels, following, preceding)
-        value, n_tokens = np.empty(len(start)), stop - start
-        shape = len(start), scores.state.shape[1]
-        neighbours = [
-            np.ones(shape, dtype=bool) if allowed is None else np.broadcast_to(allowed, shape)
-            for allowed in (following, preceding)
-        ]
-        windows = self._windows(scores, unit[is_long], start[is_long], stop[is_long])
-        for which, (chain, own, shift) in ((is_long, windows), (~is_long, (self, scores, 0))):
-            value[which] = HasSpans.span_log_probability(
-                chain,
-                own,
-                start[which] + shift,
-                stop[which] + shift,
-                labels[np.repeat(which, n_tokens)],
-                *(allowed[which] for allowed in neighbours),
-            )
-        return value
-
-    def _windows(
+    def windows(
         self, scores: Scores, unit: np.ndarray, start: np.ndarray, stop: np.ndarray
     ) -> tuple["Chain", Scores, np.ndarray]:
-        """Cut out each span and its neighbours; also return how far their tokens are moved.
-
-        The scores of the first and last token hold the sums over all that is before and after it,
-        so that the probabilities of the paths of a window are those in the whole sequence.
-        """
-        numbers, own = np.unique(unit, return_inverse=True)
-        chain, scores = self.part(numbers, scores)
-        shift = chain.offsets[own] - self.offsets[unit]
-        first = np.maximum(start + shift - 1, chain.offsets[own])
-        end = np.minimum(stop + shift + 1, chain.offsets[own + 1])
-        forwards = Chain(chain.n_tokens - chain.offsets[::-1]).messages(scores.reversed())
-        backwards = chain.messages(scores)
+        """As :meth:`HasWindows.windows`; the sums are in the scores of the first and last token."""
+        first = np.maximum(start - 1, self.offsets[unit])
+        end = np.minimum(stop + 1, self.offsets[unit + 1])
+        forwards = Chain(self.n_tokens - self.offsets[::-1]).messages(scores.reversed())
+        backwards = self.messages(scores)
         tokens = joined_ranges(first, end - first)
         windows = Chain(np.append(0, np.cumsum(end - first)))
         cut, (begins, stops) = scores.tokens(tokens), windows.ends
@@ -187,7 +144,7 @@ class Chain(HasSpans, Rooted):
         cut.token_transitions.row[begins] = -1
         none = np.zeros_like(cut.begin)
         cut = cut._replace(state=state, begin=none, end=none)
-        return windows, cut, windows.offsets[:-1] - first + shift
+        return windows, cut, windows.offsets[:-1] - first
 
     def span_margin(
         self,

@@ -24,7 +24,7 @@ from ...data.ragged import joined_ranges
 from ..candidates import Candidates
 from ..k_best import k_best_paths
 from ..scores import Pullback, ScoreGradient, Scores, add_with_ends
-from ..spans import HasSpans
+from ..spans import HasWindows
 
 
 class LatticeScores(NamedTuple):
@@ -88,7 +88,7 @@ class LatticeScores(NamedTuple):
         return LatticeScores(float(factor) * self.runs, self.candidates)
 
 
-class Lattice(HasSpans):
+class Lattice(HasWindows):
     """Linear chains over some candidate labels of each token, of any order.
 
     The score of a path is the sum of the scores of all its runs: sequences of 1, 2, ...,
@@ -337,8 +337,39 @@ class Lattice(HasSpans):
         ]
 
     def part(self, units: np.ndarray, scores: Any) -> tuple["Lattice", Any]:
-        own, runs = self.take(units), scores.runs[self.places_of(units)]
+        own, runs = self.take(units), scores.runs[self.places_of(units)].astype(float, copy=False)
         return own, scores._replace(runs=runs, candidates=own.candidates)
+
+    def windows(
+        self, scores: Any, unit: np.ndarray, start: np.ndarray, stop: np.ndarray
+    ) -> tuple["Lattice", LatticeScores, np.ndarray]:
+        """As :meth:`HasWindows.windows`; -inf also for probabilities that underflow.
+
+        Given all paths, p(y) = p(s) prod_t p(a_t | s_t), where s is the last run of ``order``
+        candidates, and a_t the first candidate of a run that ends at t with the rest s_t.
+        """
+        first = np.maximum(start - self.order, self.offsets[unit])
+        end = np.minimum(stop + self.order, self.offsets[unit + 1])
+        log_z, message, conditional = self._sums(scores)
+        marginals = np.zeros(self.n_runs)
+        lattices.sum_lattice_backward(
+            self.runs_of_candidates, message, conditional, log_z, np.ones(self.n_units), marginals
+        )
+        bounds, tokens = np.append(0, np.cumsum(end - first)), joined_ranges(first, end - first)
+        windows = Lattice(bounds, self.candidates.take(tokens), self.order)
+        runs, last = np.zeros(windows.n_runs), self.order - 1
+        for n, values, mine, ours in (
+            (self.order, conditional, tokens, np.arange(len(tokens))),
+            (last, marginals, end - 1, bounds[1:] - 1),
+        ):
+            sizes = windows.start[n, ours + 1] - windows.start[n, ours]
+            to, of = (
+                joined_ranges(place, sizes)
+                for place in (windows.start[n, ours], self.start[n, mine])
+            )
+            with np.errstate(divide="ignore"):
+                runs[to] = np.log(values[of])
+        return windows, LatticeScores(runs, windows.candidates), bounds[:-1] - first
 
     def n_labels_of(self, scores: Any) -> int:
         return self.candidates.n_labels

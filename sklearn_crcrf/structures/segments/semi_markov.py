@@ -209,6 +209,75 @@ class SemiMarkovChain(HasSpans, SegmentStructure):
     def part(self, units: np.ndarray, scores: Scores) -> tuple["SemiMarkovChain", Scores]:
         return self._part(units, scores)[:2]
 
+    def long_log_probability(
+        self, scores: Scores, start: np.ndarray, stop: np.ndarray, labels: np.ndarray, *neighbours
+    ) -> np.ndarray:
+        """As :meth:`HasSpans.long_log_probability`; -inf also for probabilities that underflow.
+
+        Segments of at most ``max_length`` tokens become spans, whose expected number is their
+        probability. Other runs of tokens, and neighbours of other labels than those that decide
+        where a segment ends, are summed over one by one.
+        """
+        value = np.empty(len(start))
+        bounds = np.append(0, np.cumsum(stop - start))
+        pieces = type(self)(bounds, self.roles, self.max_length)
+        kind = self.roles.kind[labels[bounds[:-1]]]
+        alone = (stop - start <= self.max_length) & (kind >= 0)
+        alone &= np.add.reduceat(pieces.cuts(labels)[:-1], bounds[:-1]) == 1
+        alone &= np.logical_and.reduceat(pieces.is_segmentation(labels), bounds[:-1])
+        alone &= ~self._may_go_on(start, stop, labels, bounds, *neighbours)
+        for allowed, can_be in zip(
+            neighbours, (self.roles.begins(), self.roles.ends()), strict=True
+        ):
+            if allowed is not None:
+                alone &= (allowed | ~can_be).all(axis=1)
+        if not alone.all():
+            value[~alone] = self._by_sums(
+                scores,
+                start[~alone],
+                stop[~alone],
+                labels[np.repeat(~alone, stop - start)],
+                *(allowed if allowed is None else allowed[~alone] for allowed in neighbours),
+            )
+        numbers, own = np.unique(self.units_of(start[alone]), return_inverse=True)
+        part, scores = self.part(numbers, scores)
+        moved = part.offsets[own] - self.offsets[numbers][own]
+        first, end = start[alone] + moved, stop[alone] + moved
+        spans = part.spans.with_spans(first, end)
+        structure = part.with_spans(spans)
+        by_length, by_span = part.layout.split(scores.own)
+        every = np.zeros((len(spans.length), by_span.shape[1]))
+        last = part.spans.last_tokens() + 1
+        every[spans.find(last - part.spans.length, last)] = by_span
+        scores = scores._replace(own=structure.layout.join(by_length, every))
+        log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(part.n_units))
+        probability = structure.layout.split(gradient.own)[1][spans.find(first, end), kind[alone]]
+        with np.errstate(divide="ignore"):
+            value[alone] = np.log(np.minimum(probability, 1.0))
+        value[alone] += np.where(np.isneginf(log_z), np.nan, 0.0)[own]
+        return value
+
+    def _may_go_on(
+        self,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        bounds: np.ndarray,
+        following: np.ndarray | None,
+        preceding: np.ndarray | None,
+    ) -> np.ndarray:
+        """Say which runs of tokens, with the labels from ``bounds`` on, may be parts of a segment.
+
+        Their first or last segment then goes on in a neighbour that is allowed.
+        """
+        unit, continues = self.units_of(start), self.roles.continues()
+        before, after = continues.T[labels[bounds[:-1]]], continues[labels[bounds[1:] - 1]]
+        for allowed, neighbours in ((preceding, before), (following, after)):
+            if allowed is not None:
+                neighbours &= np.broadcast_to(allowed, neighbours.shape)
+        goes_on = (start > self.offsets[unit]) & before.any(axis=1)
+        return goes_on | (stop < self.offsets[unit + 1]) & after.any(axis=1)
+
     def span_margin(
         self,
         scores: Scores,
@@ -227,16 +296,10 @@ class SemiMarkovChain(HasSpans, SegmentStructure):
             the allowed neighbours say.
         """
         start, stop, path = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
-        sequence = check_spans(self.offsets, start, stop, path, scores.state.shape[1])
+        check_spans(self.offsets, start, stop, path, scores.state.shape[1])
         bounds = np.append(0, np.cumsum(stop - start))
         pieces = type(self)(bounds, self.roles, self.max_length)
-        continues = self.roles.continues()
-        before, after = continues.T[path[bounds[:-1]]], continues[path[bounds[1:] - 1]]
-        for allowed, neighbours in ((preceding, before), (following, after)):
-            if allowed is not None:
-                neighbours &= np.broadcast_to(allowed, neighbours.shape)
-        wrong = (start > self.offsets[sequence]) & before.any(axis=1)
-        wrong |= (stop < self.offsets[sequence + 1]) & after.any(axis=1)
+        wrong = self._may_go_on(start, stop, path, bounds, following, preceding)
         wrong |= np.logical_or.reduceat(~pieces.is_segmentation(path), bounds[:-1])
         if wrong.any():
             i = int(np.argmax(wrong))

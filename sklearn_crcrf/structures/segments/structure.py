@@ -80,6 +80,14 @@ features=None)
         features = None if self.features is None else self.features[first:last]
         return Spans(self.indptr[start : stop + 1] - first, self.length[first:last], features)
 
+    def with_spans(self, start: np.ndarray, stop: np.ndarray) -> "Spans":
+        """Return these spans and those of the given tokens, without features."""
+        n_tokens, last = len(self.indptr) - 1, np.append(self.last_tokens(), stop - 1)
+        length = np.append(self.length, stop - start)
+        last, length = np.unique(np.stack([last, length]), axis=1)
+        indptr = np.append(0, np.cumsum(np.bincount(last, minlength=n_tokens)))
+        return Spans(indptr, length.astype(np.int32))
+
     def find(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """Return the numbers of the spans with these tokens, -1 where there is no span."""
         if len(self.length) == 0:
