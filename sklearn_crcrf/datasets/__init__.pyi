@@ -16,3 +16,4 @@ from ._generators import make_label_bias as make_label_bias
 from ._readers import read_conll as read_conll
 from ._readers import read_conllu as read_conllu
 from ._readers import read_crfsuite_items as read_crfsuite_items
+from ._readers import read_table as read_table

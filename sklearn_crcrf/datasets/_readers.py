@@ -14,6 +14,7 @@ from ..utils.names import check_no_string
 from ..utils.unpacking import MAX_BYTES, read_text
 from .columns import (
     CONLLU,
+    NO_HEADER,
     SPACES,
     TABS,
     Reading,
@@ -99,6 +100,73 @@ def read_conll(
     reading = Reading(sep, prefixes(comment))
     rows = reading.rows(lines_of(read_text(path_or_file, encoding, max_bytes)))
     return rows.sequences(checked_columns(columns, rows.width))
+
+
+def read_table(
+    path_or_file: str | os.PathLike | IO,
+    *,
+    sep: str | None = None,
+    encoding: str = "utf-8",
+    max_bytes: int | None = MAX_BYTES,
+) -> tuple[list, list | None, list[str] | None]:
+    r"""Read a table whose header says what the columns are, such as ``Sentence #,Word,POS,Tag``.
+
+    A column "Word" or "Token" is needed, and "Tag" or "Label", "Sentence #" or "Document", in any
+    spelling. A cell of the sentence or document may be empty but for its first row; without a
+    column of sentences, these end at a blank line.
+
+    Parameters
+    ----------
+    path_or_file : str, path-like or file object
+        Text or bytes; bytes may be gzip-compressed.
+    sep : {"tab"} or str of length 1, optional
+        Separator of the columns; by default a comma, a semicolon, a tab or a bar, as the header
+        shows.
+    encoding : str, default="utf-8"
+        Encoding of bytes. A byte order mark is left out.
+    max_bytes : int or None, default=2**32
+        Maximum number of bytes of the unpacked file; None for no limit.
+
+    Returns
+    -------
+    X : list of lists
+        The tokens of each sentence: dicts of the words and all other columns, under the names in
+        the header, or strings if there are only words.
+    y : list of lists of str, or None
+        The labels, None if there is no column of them.
+    groups : list of str, or None
+        The document of each sentence, None if there is no column of them.
+
+    Raises
+    ------
+    ValueError
+        If there is no such header, a row has other columns or lacks a word or a label, a
+        sentence begins twice, or the file cannot be unpacked or decoded; the message names the
+        line. If there are more than ``max_bytes``.
+
+    See Also
+    --------
+    read_frame : Reads frames of pandas or polars, whose columns may have any names.
+    sklearn_crcrf.text.read_spans : Reads the words and labels of a table as texts with spans.
+
+    Examples
+    --------
+    >>> import io
+    >>> from sklearn_crcrf.datasets import read_table
+    >>> table = "Sentence #,Word,POS,Tag\n1,Ann,NNP,B-PER\n,sings,VBZ,O\n2,Go,VB,O\n"
+    >>> X, y, groups = read_table(io.StringIO(table))
+    >>> X[0]
+    [{'Word': 'Ann', 'POS': 'NNP'}, {'Word': 'sings', 'POS': 'VBZ'}]
+    >>> y, groups
+    ([['B-PER', 'O'], ['O']], None)
+    """
+    check_separator(sep, (TABS,))
+    rows = Reading(sep, conventions=True).rows(
+        lines_of(read_text(path_or_file, encoding, max_bytes))
+    )
+    if rows.header is None:
+        raise ValueError(NO_HEADER)
+    return *rows.sequences(rows.header.names), rows.documents
 
 
 def read_conllu(

@@ -18,6 +18,7 @@ CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "dep
 _ID = re.compile(r"[0-9]+([-.][0-9]+)?\t")
 _RANGE_OR_EMPTY = re.compile(r"[0-9]+[-.][0-9]+\t")
 DOCUMENT = "-DOCSTART-"
+NO_HEADER = "there is no header with a column such as 'Word', and 'Tag' or 'Sentence #'"
 # Separates the fields of a table with a header, in which they may hold any other character.
 _UNIT = "\x1f"
 _NEW_DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?$")

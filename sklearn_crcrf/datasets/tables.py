@@ -51,11 +51,18 @@ def header_of(line: str, characters: str = CHARACTERS) -> str | None:
     """Return what separates the columns of a header; None for another line.
 
     A header names the words, and also the labels, the sentences or the documents.
+
+    Raises
+    ------
+    ValueError
+        If it names sentences and labels, but no words.
     """
     for character in characters:
         kinds = {_kind(name) for name in _fields([line], character)[0][1]}
         if "word" in kinds and kinds & {"label", "sentence", "document"}:
             return character
+        if kinds >= {"label", "sentence"}:
+            raise ValueError(f"line 1: no column is called 'Word', only {line.strip()[:80]!r}")
     return None
 
 

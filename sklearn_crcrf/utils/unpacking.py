@@ -54,6 +54,14 @@ def check_max_bytes(max_bytes: int | None) -> None:
         raise ValueError(f"max_bytes must not be negative, got {max_bytes}")
 
 
+def check_encoding(encoding: str) -> None:
+    """Raise ValueError unless it is the name of an encoding of text."""
+    try:
+        "".encode(encoding)
+    except LookupError as error:
+        raise ValueError(f"encoding must name an encoding of text: {error}") from None
+
+
 def read_text(
     path_or_file: str | os.PathLike | IO, encoding: str = "utf-8", max_bytes: int | None = MAX_BYTES
 ) -> str:
@@ -85,6 +93,7 @@ def read_text(
     >>> read_text(io.BytesIO(gzip.compress(b"The D")))
     'The D'
     """
+    check_encoding(encoding)
     data = read_unpacked(path_or_file, max_bytes, encoding)
     try:
         return data if isinstance(data, str) else data.decode(encoding)

@@ -17,6 +17,7 @@ from ._text import (
     UTF8,
     Columns,
     Text,
+    begins_with_json,
     check_labelled,
     open_output,
     read_content,
@@ -41,7 +42,7 @@ def read_documents(paths: list[str], options: argparse.Namespace) -> Documents |
     for source in _sources(paths, options):
         if options.format is not None:
             found[source.name] = FORMATS[options.format].read(source)
-        elif source.path is not None and _is_document(source):
+        elif _is_document(source):
             found[source.name] = FORMATS[format_of(source)].read(source)
         else:
             others.append(source.name)
@@ -57,7 +58,7 @@ def _sources(paths: list[str], options: argparse.Namespace) -> list[Source]:
     sources = []
     for path in paths:
         if path == STANDARD:
-            if options.format is not None:
+            if options.format is not None or begins_with_json():
                 name, data = read_content(path, options.max_bytes, options.encoding)
                 sources.append(Source(named_file(name, data), *settings))
         elif os.path.isdir(path) and FORMATS["brat"].fits(Source(path)):
@@ -100,7 +101,8 @@ def read_labelled(path: str, options: argparse.Namespace, columns: Columns | Non
     """Read the tokens and labels of a file of columns, or of documents."""
     documents = read_documents([path], options)
     if documents is None and os.path.isdir(path):
-        return read_texts(files_of([path]), options)
+        columns = columns or options.columns
+        return read_texts(files_of([path]), options, lambda source: read_text(source, columns))
     if documents is None:
         return read_text(read_source(path, options), columns or options.columns, labelled=True)
     text = text_of_documents(documents, options)

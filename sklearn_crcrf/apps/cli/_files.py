@@ -123,8 +123,14 @@ def texts_of(
         yield text
 
 
-def read_texts(files: list[str], options: argparse.Namespace) -> Text:
+def read_texts(
+    files: list[str],
+    options: argparse.Namespace,
+    read: Callable[[Source], Text] | None = None,
+) -> Text:
     """Read all of several files with labels, of the same columns, into memory.
+
+    Each source is read by ``read``, or else with the columns of the options.
 
     Raises
     ------
@@ -133,7 +139,8 @@ def read_texts(files: list[str], options: argparse.Namespace) -> Text:
     """
     texts = {}
     for file in files:
-        text = read_text(read_source(file, options), options.columns, labelled=len(files) == 1)
+        source = read_source(file, options)
+        text = read(source) if read else read_text(source, options.columns, len(files) == 1)
         if text.X:
             texts[file] = text
         else:

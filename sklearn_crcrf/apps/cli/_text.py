@@ -25,9 +25,10 @@ from ...datasets.columns import (
     known_layout,
 )
 from ...datasets.tables import likely_separator
+from ...text.formats.source import JSON
 from ...utils.lines import lines_of
 from ...utils.replacing import check_replaceable, replacing
-from ...utils.unpacking import MAX_BYTES, read_limited, unpack
+from ...utils.unpacking import MAX_BYTES, check_encoding, read_limited, unpack
 from ...utils.unpacking import read_text as read_any_text
 
 STANDARD = "-"
@@ -125,10 +126,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def _encoding(name: str) -> str:
     try:
-        "".encode(name)  # raises an error for what is not an encoding of text
-        return codecs.lookup(name).name
-    except LookupError as error:
+        check_encoding(name)
+    except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    return codecs.lookup(name).name
 
 
 def whole(text: str, least: int = 0) -> int:
@@ -405,6 +406,12 @@ def listed(columns: Columns, joined: str = ", ") -> str:
 def first_of(names: Sequence[str], most: int = 5) -> str:
     """Return the first of some names, for messages."""
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)
+
+
+def begins_with_json() -> bool:
+    """Say whether standard input, of which nothing is read, begins with JSON."""
+    peek = None if sys.stdin.isatty() else getattr(sys.stdin.buffer, "peek", None)
+    return peek is not None and JSON.match(peek().decode(UTF8, "ignore")) is not None
 
 
 @contextmanager

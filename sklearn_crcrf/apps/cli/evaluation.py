@@ -14,7 +14,15 @@ from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from ...data.sequences import as_sequences
 from ...data.words import words_of
 from ...labels.segments.schemes import SCHEMES, detect_scheme
-from ...metrics import known_accuracy, segment_f1, segment_report, token_accuracy, unknown_accuracy
+from ...labels.segments.segments import to_segments
+from ...metrics import (
+    known_accuracy,
+    segment_f1,
+    segment_report,
+    span_precision_recall_f1,
+    token_accuracy,
+    unknown_accuracy,
+)
 from . import _documents, _estimators, _progress
 from ._files import add_groups, groups_of
 from ._text import add_columns, add_document_options, add_file
@@ -187,6 +195,7 @@ def _tell(
             figures["unknown_tokens"] = result.n_unknown
         if report is not None:
             figures["segments"] = {kind: _numbers(row) for kind, row in report.items()}
+            figures |= _numbers({"overlapping_f1": overlapping_f1(result)})
         print(json.dumps(figures))
         return
     for name, (X, seconds) in work.items():
@@ -194,6 +203,7 @@ def _tell(
     print()
     print_accuracy(result)
     if report is not None:
+        print(f"{'F1, if overlaps are right':26} {_percent(overlapping_f1(result))}")
         print(f"\n{report}", end="")
 
 
@@ -210,6 +220,17 @@ def print_accuracy(result: Evaluation) -> None:
     if result.scheme is not None:
         f1 = segment_f1(result.y, result.predicted, scheme=result.scheme, zero_division=np.nan)
         print(f"{'F1 of segments':26} {_percent(f1)}")
+
+
+def overlapping_f1(result: Evaluation) -> float:
+    """Return the F1 of segments where those of one type that share a token are right."""
+    spans, scheme = [], result.scheme or "IOB2"
+    for labels in (result.y, result.predicted):
+        found: list[list[tuple]] = [[] for _ in labels]
+        for sequence, *span in zip(*to_segments(labels, scheme), strict=True):
+            found[sequence].append(tuple(span))
+        spans.append(found)
+    return span_precision_recall_f1(*spans, match="overlap", zero_division=np.nan).f1
 
 
 def size(X: list) -> str:

@@ -15,7 +15,7 @@ from ...serving import load_tagger
 from ...serving.files import is_tagger_file
 from ...text.formats import source as document_source
 from . import _progress
-from ._files import add_files, files_of, outputs_of, texts_of
+from ._files import add_files, files_of, outputs_of, read_texts, texts_of
 from ._text import (
     DOCUMENT_FORMATS,
     FORMS,
@@ -27,6 +27,7 @@ from ._text import (
     Text,
     add_columns,
     add_document_options,
+    begins_with_json,
     check_labelled,
     first_of,
     open_output,
@@ -125,6 +126,8 @@ def _are_documents(options: argparse.Namespace) -> bool:
     if options.format is not None:
         return options.format in DOCUMENT_FORMATS
     files = [file for file in options.files if os.path.isfile(file)]
+    if STANDARD in options.files and begins_with_json():
+        return True
     return any(document_source.Source(file, options.encoding).is_json for file in files)
 
 
@@ -194,7 +197,11 @@ class Labeller:
 
         documents = _documents.read_documents([file], self._options)
         if documents is None:
-            return self.read(read_source(file, self._options), labelled=True)
+
+            def read(source: Source) -> Text:
+                return self.read(source, labelled=True)
+
+            return read_texts(files_of([file]), self._options, read)
         how = self.text_tagger or self._options
         text = _documents.text_of_documents(documents, how)
         check_labelled(text, file)

@@ -41,6 +41,10 @@ def read(source: Source) -> Documents:
 
 
 def _document(source: Source, file: Path, root: Path, losses: Losses) -> Document:
+    if not file.with_suffix(TEXT).exists():
+        raise ValueError(
+            f"{file}: its text is missing; brat keeps it in {file.stem}{TEXT} beside it"
+        )
     text = source.beside(file.with_suffix(TEXT)).text
     lines = enumerate(lines_of(source.beside(file).text), start=1)
     where = file.relative_to(root).as_posix()

@@ -7,9 +7,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+from ...data.missing import is_missing
 from ...labels.segments.schemes import check_option
 from ...utils.replacing import replacing
-from ...utils.unpacking import MAX_BYTES
+from ...utils.unpacking import MAX_BYTES, check_encoding
 from ..reading import checked_texts, spans_of_each
 from ..spans import ALIGNMENTS, checked_spans
 from . import brat, conll, conllu, doccano, jsonl, label_studio, prodigy, spacy, table
@@ -99,6 +100,7 @@ def read_spans(
     (['Ann sings.'], [[Span(start=0, end=3, label='PER', probability=None)]])
     """
     check_option("format", format, [AUTO, *FORMATS])
+    check_encoding(encoding)
     if offsets is not None:
         check_option("offsets", offsets, OFFSETS)
     source = Source(path, encoding, max_bytes, offsets)
@@ -214,9 +216,15 @@ def checked_documents(
     """Check texts and spans, and bring them to one form."""
     texts = checked_texts(texts)
     given = spans_of_each(texts, spans)
-    groups = None if groups is None else [str(group) for group in groups]
-    if groups is not None and len(groups) != len(texts):
-        raise ValueError(f"there are {len(groups)} groups, but {len(texts)} texts")
+    check_encoding(encoding)
+    if groups is not None:
+        groups = list(groups)
+        if len(groups) != len(texts):
+            raise ValueError(f"there are {len(groups)} groups, but {len(texts)} texts")
+        for i, group in enumerate(groups):
+            if is_missing(group):
+                raise ValueError(f"groups: document {i} has the group {group!r}")
+        groups = [str(group) for group in groups]
     checked = [
         checked_spans(text, found, f"document {i}")
         for i, (text, found) in enumerate(zip(texts, given, strict=True))

@@ -17,7 +17,7 @@ from ...utils.unpacking import MAX_BYTES, read_text, read_unpacked
 Record = tuple[str, Any]
 HEAD = 10_000
 # An object with a key; or an array of objects, of arrays or of strings, or an empty one.
-_JSON = re.compile(r'\s*(?:\{\s*(?:"[^"\n]*"\s*:|\})|\[\s*(?:[\[{]\s*"|"[^\s"]|\]))')
+JSON = re.compile(r'\s*(?:\{\s*(?:"[^"\n]*"\s*:|\})|\[\s*(?:[\[{]\s*"|"[^\s"]|\]))')
 
 
 class Source:
@@ -80,7 +80,7 @@ class Source:
     @cached_property
     def is_json(self) -> bool:
         """Say whether its name or its beginning are those of JSON; only its beginning is read."""
-        return self.suffix in (".json", ".jsonl", ".ndjson") or _JSON.match(self._head) is not None
+        return self.suffix in (".json", ".jsonl", ".ndjson") or JSON.match(self._head) is not None
 
     @cached_property
     def _head(self) -> str:

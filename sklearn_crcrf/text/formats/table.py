@@ -3,6 +3,7 @@
 import csv
 import io
 
+from ...datasets.columns import NO_HEADER
 from .documents import Documents, documents_of
 from .records import note_probabilities
 from .sequences import documents_of_rows, note_blanks, sentences_of
@@ -18,10 +19,7 @@ def fits(source: Source) -> bool:
 def read(source: Source) -> Documents:
     """Read the words and the labels."""
     if not fits(source):
-        raise ValueError(
-            f"{source.name}: there is no header with a column such as 'Word', and 'Tag' or "
-            "'Sentence #'"
-        )
+        raise ValueError(f"{source.name}: {NO_HEADER}")
     return documents_of(documents_of_rows(source.rows, source.name), source.name, None)
 
 

@@ -230,3 +230,19 @@ def test_standard_input_needs_its_format(file, text, model, monkeypatch, capsys)
         assert run(capsys, *argv)[0] == 0
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.read_bytes())))
     assert run(capsys, "redact", "-m", model)[1].startswith("[PER] sings in [LOC].")
+
+
+def test_json_in_standard_input_is_read_as_documents(file, model, monkeypatch, capsys, tmp_path):
+    new = str(tmp_path / "new.crcrf")
+    for argv in (
+        ("evaluate", "-m", model, "--json"),
+        ("tag", "-m", model),
+        ("redact", "-m", model),
+        ("check",),
+        ("train", "-m", new),
+    ):
+        data = io.BufferedReader(io.BytesIO(file.read_bytes()))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
+        status, out, _ = run(capsys, *argv)
+        assert (status, out) == run(capsys, *argv[:1], file, *argv[1:])[:2]
+        assert status == 0

@@ -39,6 +39,28 @@ def test_evaluate_a_model(corpus, model, capsys):
         assert status == 2 and "--model leaves no use for" in err
 
 
+def test_a_model_is_evaluated_on_the_files_of_a_folder(corpus, model, tmp_path, capsys):
+    text = corpus[0].read_text()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "parts").mkdir(exist_ok=True)
+        (tmp_path / "parts" / name).write_text(text)
+    (tmp_path / "twice.txt").write_text(f"{text.rstrip()}\n\n{text}")
+    parts, twice = (
+        run(capsys, "evaluate", tmp_path / path, "--model", model, "--json")
+        for path in ("parts", "twice.txt")
+    )
+    assert parts[0] == 0 and parts == twice
+
+
+def test_the_f1_of_segments_that_overlap(tmp_path, capsys):
+    (tmp_path / "train.txt").write_text("Ann B-X\nLee I-X\nsings O\n")
+    (tmp_path / "test.txt").write_text("Ann B-X\nLee O\nsings O\n")
+    argv = "evaluate", tmp_path / "train.txt", tmp_path / "test.txt"
+    assert "F1, if overlaps are right  100.00 %" in run(capsys, *argv)[1]
+    found = json.loads(run(capsys, *argv, "--json")[1])
+    assert (found["overlapping_f1"], found["segments"]["micro avg"]["f1-score"]) == (1.0, 0.0)
+
+
 def test_evaluate_tells_which_words_any_estimator_knows(corpus, capsys):
     argv = ["--estimator", "HMM", "--json"]
     found = json.loads(run(capsys, "evaluate", corpus[0], *argv)[1])

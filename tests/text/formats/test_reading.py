@@ -345,3 +345,21 @@ def test_writing_names_what_a_format_lacks(tmp_path):
     assert read_spans(tmp_path / "x").spans == [[Span(0, 1, "A", 0.5)]]
     with pytest.raises(ValueError, match=r"format: 'x\.y' does not say which"):
         write_spans("x.y", [], [])
+
+
+def test_what_is_missing_is_named(tmp_path):
+    (tmp_path / "a.ann").write_text("T1\tPER 0 3\tAnn\n")
+    with pytest.raises(ValueError, match=r"a\.ann: its text is missing; brat keeps it in a\.txt"):
+        read_spans(tmp_path / "a.ann")
+    table = "Sentence #,POS,Tag\n1,NN,O\n"
+    with pytest.raises(ValueError, match="no column is called 'Word', only 'Sentence #,POS,Tag'"):
+        read_spans(io.StringIO(table), "csv")
+    with pytest.raises(
+        ValueError, match="encoding must name an encoding of text: unknown encoding: foo"
+    ):
+        read_spans(io.StringIO(table), encoding="foo")
+    for group in (None, float("nan")):
+        with pytest.raises(ValueError, match="groups: document 1 has the group"):
+            write_spans(io.StringIO(), ["a", "b"], [[], []], "jsonl", groups=["x", group])
+    with pytest.raises(ValueError, match="encoding must name"):
+        write_spans(io.StringIO(), ["a"], [[]], "jsonl", encoding="foo")
