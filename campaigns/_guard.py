@@ -26,8 +26,11 @@ _is_on, _is_installed, _writable, _tried = False, False, None, []
 
 
 # Kernels are imported by the modules that use them, for the instruction set in use; modules of
-# integrations need the packages that they are named after.
-NOT_IMPORTED = ("sklearn_crcrf._kernels", "sklearn_crcrf.__main__", "sklearn_crcrf.integrations.")
+# integrations need the packages that they are named after, and so does torch.
+NOT_IMPORTED = (
+    *("sklearn_crcrf._kernels", "sklearn_crcrf.__main__"),
+    *("sklearn_crcrf.integrations.", "sklearn_crcrf.torch"),
+)
 
 
 def import_all() -> list[ModuleType]:

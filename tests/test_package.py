@@ -34,8 +34,8 @@ PUBLIC = [
     "text",
 ]
 LAZY = [sklearn_crcrf, datasets, feature_extraction, labels, text]
-# Kernels are compiled, and each module of integrations needs the package that it is named after.
-LEFT_OUT = ("sklearn_crcrf._kernels", "sklearn_crcrf.integrations.")
+# Kernels are compiled; torch, and each module of integrations, needs what it is named after.
+LEFT_OUT = ("sklearn_crcrf._kernels", "sklearn_crcrf.integrations.", "sklearn_crcrf.torch")
 MODULES = [
     module.name
     for module in walk_packages([FOLDER], "sklearn_crcrf.")
@@ -90,6 +90,28 @@ print(before == state()[:-1])
     ):
         code = f"import sys; sys.argv = [{name!r}]\n{program.format(names=names)}"
         assert _run(code).stdout.split() == ["True", "False", "True"]
+
+
+def test_nothing_needs_torch():
+    program = f"""
+import sys
+from importlib import import_module
+class Missing:
+    def find_spec(self, name, *args):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+for name in {MODULES}:
+    import_module(name)
+import sklearn_crcrf
+names = [getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__]
+try:
+    import sklearn_crcrf.torch
+except ImportError as error:
+    print(error)
+"""
+    done = _run(program)
+    assert done.stdout == 'sklearn_crcrf.torch needs torch: pip install "sklearn-crcrf[torch]"\n'
 
 
 def test_every_module_says_what_is_public_and_has_it():

@@ -134,8 +134,17 @@ class Scores(NamedTuple):
         begin: np.ndarray | None = None,
         end: np.ndarray | None = None,
     ) -> "Scores":
-        """Return scores without token transitions; begin and end are zero unless given."""
+        """Return scores without token transitions; begin and end are zero unless given.
+
+        Sums are computed in the type of the state scores, float32 or float64; state scores of
+        another type become float64, and so do all other scores, which are few.
+        """
+        kind = state.dtype if state.dtype == np.float32 else np.float64
+        state = np.ascontiguousarray(state, dtype=kind)
         begin, end = (np.zeros(len(transition)) if part is None else part for part in (begin, end))
+        transition, begin, end = (
+            np.ascontiguousarray(part, dtype=float) for part in (transition, begin, end)
+        )
         return cls(state, transition, begin, end, TokenTransitions.none(len(state)))
 
     def of_transitions(
