@@ -8,9 +8,13 @@ cdef extern from "Python.h":
     bint is_float "PyFloat_CheckExact"(PyObject *)
     double PyFloat_AS_DOUBLE(PyObject *)
     bint PyBool_Check(PyObject *)
+    bint is_int "PyLong_CheckExact"(PyObject *)
+    bint is_dict "PyDict_CheckExact"(PyObject *)
+    long long PyLong_AsLongLongAndOverflow(PyObject *, int *overflow)
 
 cdef enum: BATCH = 64
 
+cdef str COLON = ":"
 cdef tuple LISTS = (list, tuple, set, frozenset)
 cdef tuple NESTED = (dict, *LISTS)
 
@@ -61,7 +65,7 @@ cdef class AttributeReader:
             if out.first == NULL:
                 raise MemoryError
             for t in range(len(kept)):
-                out.first[t] = out.n
+                out.first[t], out.n_read = out.n, 0
                 self.read_token(kept[t], t, out)
             out.first[len(kept)] = out.n
         except BaseException:
@@ -83,13 +87,16 @@ cdef class AttributeReader:
     cdef int read_items(
         self, dict token, str prefix, int level, Py_ssize_t position, Attributes *out
     ) except -1:
-        """Read a feature dict in ``level - 1`` others; ``prefix`` is their keys, with colons."""
+        """Read a feature dict in ``level - 1`` others; ``prefix`` is their keys."""
         cdef:
             Py_ssize_t at = 0
             PyObject *before = NULL if prefix is None else <PyObject *>prefix
             PyObject *separator = <PyObject *>self.separator
             PyObject *key
             PyObject *value
+            long long number
+            int overflow
+        out.n_read += 1 + len(token)
         while PyDict_Next(token, &at, &key, &value):
             if not PyUnicode_Check(key):
                 raise wrong("a key of a feature dict must be a str", position, <object>key)
@@ -98,29 +105,44 @@ cdef class AttributeReader:
             elif is_float(value) and is_moderate(PyFloat_AS_DOUBLE(value)):
                 add(out, before, key, NULL, NULL, PyFloat_AS_DOUBLE(value))
             elif PyBool_Check(value):
-                add(out, before, key, NULL, NULL, 1.0 if <object>value is True else 0.0)
+                # An attribute that is 0 changes no score.
+                if <object>value is True:
+                    add(out, before, key, NULL, NULL, 1.0)
+            elif is_dict(value):
+                self.read_dict(prefix, <str>key, <dict>value, level, position, out)
             else:
+                if is_int(value):
+                    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+                    if not overflow:
+                        add(out, before, key, NULL, NULL, <double>number)
+                        continue
                 # Other code may run, and change the dict.
                 self.read_value(prefix, <str>key, <object>value, level, position, out)
         return 0
+
+    cdef int read_dict(
+        self, str prefix, str key, dict value, int level, Py_ssize_t position, Attributes *out
+    ) except -1:
+        """Read a feature dict that is the value of a key."""
+        if level >= DEEPEST or out.n_read > MOST_NESTED:
+            problem = sizes.problem_of_nesting(level + 1, out.n_read)
+            raise ValueError(f"tokens, position {position}: the feature dict {problem}")
+        return self.read_items(value, joined(prefix, key), level + 1, position, out)
 
     cdef int read_value(
         self, str prefix, str key, object value, int level, Py_ssize_t position, Attributes *out
     ) except -1:
         """Read a value of a feature dict that is not a string."""
         cdef PyObject *before = NULL if prefix is None else <PyObject *>prefix
-        if isinstance(value, NESTED) or isinstance(value, Mapping):
-            inner = f"{prefix or ''}{key}:"
-            if isinstance(value, Mapping):
-                problem = problem_of_nesting(level + 1, out.n - out.first[position])
-                if problem:
-                    raise ValueError(f"tokens, position {position}: the feature dict {problem}")
-                return self.read_items(dict(value), inner, level + 1, position, out)
+        if isinstance(value, LISTS):
+            inner = joined(prefix, key)
             for member in value:
                 if not isinstance(member, str):
                     raise wrong(f"the members of {key!r} must be str", position, member)
                 add(out, <PyObject *>inner, <PyObject *>member, NULL, NULL, 1.0)
             return 0
+        if isinstance(value, Mapping):
+            return self.read_dict(prefix, key, dict(value), level, position, out)
         return add(out, before, <PyObject *>key, NULL, NULL, self.number(key, value, position))
 
     cdef double number(self, str key, object value, Py_ssize_t position) except? -1:
@@ -148,6 +170,11 @@ cdef class AttributeReader:
         return 0
 
 
+cdef inline str joined(str prefix, str key):
+    """The keys of nested feature dicts."""
+    return key if prefix is None else f"{prefix}:{key}"
+
+
 cdef list read_strings(object tokens, Attributes *out):
     """Add tokens that are strings, one attribute for each; return them, as :meth:`read`.
 
@@ -169,6 +196,8 @@ cdef list read_strings(object tokens, Attributes *out):
 
 cdef list as_list(object tokens):
     """The tokens of a sequence, in a new list."""
+    if type(tokens) is list:
+        return (<list>tokens)[:]
     if isinstance(tokens, (str, bytes, Mapping)) or not hasattr(tokens, "__iter__"):
         raise TypeError(
             f"tokens must be a list of the tokens of one sequence, but is {shortened(tokens)}"
@@ -196,48 +225,63 @@ cdef int add(
     Attributes *out, PyObject *prefix, PyObject *key, PyObject *separator, PyObject *symbol,
     double value,
 ) except -1:
-    """Add the attribute named prefix + key + separator + symbol, which may be NULL but the key."""
+    """Add the attribute named prefix + ":" + key + separator + symbol, which may be NULL but the key."""
     cdef:
-        PyObject *strings[4]
-        Text[4] parts
-        int n_parts = 0, kind = 0, i
-        Py_ssize_t length = 0
+        Py_ssize_t length = PyUnicode_GET_LENGTH(key)
+        int kind = PyUnicode_KIND(key)
         Attribute *found
         char *to
-    strings[0], strings[1], strings[2], strings[3] = prefix, key, separator, symbol
-    for i in range(4):
-        if strings[i] != NULL:
-            parts[n_parts] = text_of(strings[i])
-            length += parts[n_parts].length
-            kind |= parts[n_parts].kind
-            n_parts += 1
+    if prefix != NULL:
+        length += PyUnicode_GET_LENGTH(prefix) + 1
+        kind |= PyUnicode_KIND(prefix)
+    if symbol != NULL:
+        length += PyUnicode_GET_LENGTH(separator) + PyUnicode_GET_LENGTH(symbol)
+        kind |= PyUnicode_KIND(separator) | PyUnicode_KIND(symbol)
     kind = 4 if kind & 4 else kind & 2 or 1
     out.used = (out.used + 3) & ~<size_t>3
     make_room(out, length * kind)
     to = out.text + out.used
     found = &out.found[out.n]
     found.start, found.length, found.kind, found.value = out.used, length, kind, value
-    for i in range(n_parts):
-        widen(&parts[i], kind, to)
-        to += parts[i].length * kind
+    if prefix != NULL:
+        to = append(prefix, kind, to)
+        to = append(<PyObject *>COLON, kind, to)
+    to = append(key, kind, to)
+    if symbol != NULL:
+        to = append(separator, kind, to)
+        append(symbol, kind, to)
     out.used += length * kind
     out.n += 1
     return 0
 
 
-cdef int make_room(Attributes *out, size_t n_bytes) except -1:
+cdef inline char *append(PyObject *string, int kind, char *to) noexcept:
+    """Write the characters in ``kind`` bytes each; return where they end."""
+    cdef Text text = text_of(string)
+    widen(&text, kind, to)
+    return to + text.length * kind
+
+
+cdef inline int make_room(Attributes *out, size_t n_bytes) except -1:
     """Make room for one more attribute with a text of ``n_bytes``."""
+    if out.n == out.room or out.used + n_bytes >= out.text_room:
+        return grow(out, n_bytes)
+    return 0
+
+
+cdef int grow(Attributes *out, size_t n_bytes) except -1:
+    """Take at least twice the memory."""
     cdef void *memory
     if out.n == out.room:
-        memory = realloc(out.found, (2 * out.room + 64) * sizeof(Attribute))
+        memory = realloc(out.found, (2 * out.room + 128) * sizeof(Attribute))
         if memory == NULL:
             raise MemoryError
-        out.found, out.room = <Attribute *>memory, 2 * out.room + 64
+        out.found, out.room = <Attribute *>memory, 2 * out.room + 128
     if out.used + n_bytes >= out.text_room:
-        memory = realloc(out.text, 2 * (out.used + n_bytes) + 1024)
+        memory = realloc(out.text, 2 * (out.used + n_bytes) + 2048)
         if memory == NULL:
             raise MemoryError
-        out.text, out.text_room = <char *>memory, 2 * (out.used + n_bytes) + 1024
+        out.text, out.text_room = <char *>memory, 2 * (out.used + n_bytes) + 2048
     return 0
 
 
@@ -276,7 +320,7 @@ cdef void look_up_batch(
         prefetch(table.blob + table.starts[max(found[i].id - 1, 0)])
     for i in range(n):
         one = text_in(&found[i], text)
-        found[i].id = find_text(table, one, found[i].hash)
+        found[i].id = find_text(table, &one, found[i].hash)
 
 
 cdef inline Text text_in(const Attribute *attribute, const char *text) noexcept nogil:

@@ -501,4 +501,4 @@ cdef void free_work(Work *work, int64_t n_texts) noexcept nogil:
 
 
 cdef inline int32_t find_symbol(const Strings *table, Text text) noexcept nogil:
-    return find_text(table, text, hash_text(text, &table.key))
+    return find_text(table, &text, hash_text(text, &table.key))

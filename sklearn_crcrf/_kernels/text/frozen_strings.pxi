@@ -87,10 +87,10 @@ cdef class FrozenStrings:
     def find(self, str string not None):
         """The number of a string, -1 if it is not in the table."""
         cdef Text text = text_of(<PyObject *>string)
-        return find_text(&self.table, text, hash_text(text, &self.table.key))
+        return find_text(&self.table, &text, hash_text(text, &self.table.key))
 
 
-cdef int32_t find_text(const Strings *table, Text text, uint32_t h) noexcept nogil:
+cdef int32_t find_text(const Strings *table, const Text *text, uint32_t h) noexcept nogil:
     """The number of a text, whose hash is ``h``; -1 if it is not in the table."""
     cdef:
         uint64_t at = h & table.mask

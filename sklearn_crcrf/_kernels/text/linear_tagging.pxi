@@ -200,42 +200,32 @@ cdef void collect(
     The rows of a token are sorted and differ; afterwards ``attributes.first`` is where they begin.
     """
     cdef:
-        int64_t t, k, n, start, stop, out = 0
-        Attribute *found
+        int64_t t, k, at, start, stop, first, last, out = 0
+        int32_t id
+        Attribute *found = attributes.found
+    for k in range(attributes.n if row_of != NULL else 0):
+        found[k].id = row_of[found[k].id] if found[k].id >= 0 else -1
     for t in range(attributes.n_tokens):
         start, stop = attributes.first[t], attributes.first[t + 1]
-        found = attributes.found + start
-        n = sort_known(row_of, found, stop - start)
-        attributes.first[t] = start = out
-        for k in range(n):
-            if out > start and rows[out - 1] == found[k].id:
-                values[out - 1] += <real>found[k].value
+        if stop - start > FEW:
+            qsort(found + start, stop - start, sizeof(Attribute), compare)
+        attributes.first[t] = first = last = out
+        for k in range(start, stop):
+            id, at = found[k].id, last
+            if id < 0:
+                continue
+            while at > first and rows[at - 1] > id:
+                rows[at], values[at] = rows[at - 1], values[at - 1]
+                at -= 1
+            rows[at], values[at] = id, <real>found[k].value
+            last += 1
+        for k in range(first, last):
+            if out > first and rows[out - 1] == rows[k]:
+                values[out - 1] += values[k]
             else:
-                rows[out], values[out] = found[k].id, <real>found[k].value
+                rows[out], values[out] = rows[k], values[k]
                 out += 1
     attributes.first[attributes.n_tokens] = out
-
-
-cdef int64_t sort_known(const int32_t *row_of, Attribute *found, int64_t n) noexcept nogil:
-    """Sort attributes by the rows of their weights, without the unknown ones; return how many."""
-    cdef:
-        int64_t k, at, n_known = 0
-        Attribute one
-    for k in range(n):
-        one = found[k]
-        if one.id >= 0 and row_of != NULL:
-            one.id = row_of[one.id]
-        if one.id < 0:
-            continue
-        at = n_known
-        while n <= FEW and at > 0 and found[at - 1].id > one.id:
-            found[at] = found[at - 1]
-            at -= 1
-        found[at] = one
-        n_known += 1
-    if n > FEW:
-        qsort(found, n_known, sizeof(Attribute), compare)
-    return n_known
 
 
 cdef int compare(const void *a, const void *b) noexcept nogil:

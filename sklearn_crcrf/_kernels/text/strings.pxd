@@ -17,4 +17,4 @@ cdef class FrozenStrings:
         tuple arrays               # that the table points to
 
 
-cdef int32_t find_text(const Strings *table, Text text, uint32_t h) noexcept nogil
+cdef int32_t find_text(const Strings *table, const Text *text, uint32_t h) noexcept nogil

@@ -20,6 +20,7 @@ cdef struct Attributes:
     int64_t *first                 # (n_tokens + 1,)
     Attribute *found
     int64_t n
+    int64_t n_read                 # items of the feature dicts of the last token, and these dicts
     int64_t room
     char *text
     size_t used
@@ -37,6 +38,9 @@ cdef class AttributeReader:
     cdef int read_token(self, object token, Py_ssize_t position, Attributes *out) except -1
     cdef int read_items(
         self, dict token, str prefix, int level, Py_ssize_t position, Attributes *out
+    ) except -1
+    cdef int read_dict(
+        self, str prefix, str key, dict value, int level, Py_ssize_t position, Attributes *out
     ) except -1
     cdef int read_value(
         self, str prefix, str key, object value, int level, Py_ssize_t position, Attributes *out

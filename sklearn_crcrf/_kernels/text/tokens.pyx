@@ -19,10 +19,15 @@ from sklearn_crcrf._kernels.text.packed_rows cimport (
 )
 from sklearn_crcrf._kernels.text.pair_tables cimport TEAM, Pairs, find_some_pairs, pair_row
 from sklearn_crcrf._kernels.text.strings cimport FrozenStrings, Strings, find_text
-from sklearn_crcrf._kernels.text.texts cimport PyUnicode_Check, Text, hash_text, text_of, widen
+from sklearn_crcrf._kernels.text.texts cimport (
+    PyUnicode_Check, PyUnicode_GET_LENGTH, PyUnicode_KIND, Text, hash_text, text_of, widen
+)
 from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
 
-from sklearn_crcrf._kernels.sizes import problem_of_nesting
+from sklearn_crcrf._kernels import sizes
+
+cdef int DEEPEST = sizes.DEEPEST
+cdef int64_t MOST_NESTED = sizes.MOST_NESTED
 
 include "attribute_reader.pxi"
 include "letters.pxi"

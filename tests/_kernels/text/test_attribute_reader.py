@@ -40,7 +40,20 @@ def test_it_reads_as_the_vectorizer():
         summed = Counter()
         for number, value in attributes:
             summed[number] += value
-        assert dict(summed) == dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+        known = zip(row.indices.tolist(), row.data.tolist(), strict=True)
+        assert dict(summed) == {number: value for number, value in known if value != 0}
+
+
+def test_false_is_left_out():
+    assert reader(["a"]).attributes([{"a": False, "b": {"a": False}}]) == [[]]
+
+
+@for_each("leaf", [{}, {"a": False}, {"a": "b"}])
+def test_dicts_that_hold_the_next_one_twice(leaf):
+    for _ in range(50):
+        leaf = {"a": leaf, "b": leaf}
+    with pytest.raises(ValueError, match=r"position 1: the feature dict has more than 1,048,576"):
+        reader(["a"]).attributes([{"a": "b"}, leaf])
 
 
 def test_unknown_attributes():
