@@ -21,7 +21,7 @@ from _sanitize import BRANCHES
 NAMES = "conll", "dumps", "templates", "models", "taggers", "crfsuite", "folders", "classifiers"
 NAMES += "transformers", "metrics"
 CHECKS = "utils/soundness", "utils/unpacking", "model_files/", "serving/content"
-CHECKS += "serving/files", "crfsuite/binary_model", "crfsuite/quarks", "out_of_core/corpus_folder"
+CHECKS += "serving/files", "serving/crfsuite/", "out_of_core/corpus_folder"
 CHECKS += "datasets/_readers", "data/"
 # Branches of what Cython adds: errors of memory, counts of references.
 OWN = re.compile(r"(__pyx_fuse_\w+?)?__pyx_p?f_13sklearn_crcrf")

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._kernels.text.tagging import ChainTables
-from ..utils.unpacking import MAX_BYTES
+from ..utils.unpacking import MAX_BYTES, Budget, read_limited
 from .content import Content
 from .counted import counted_tagger
+from .crfsuite.binary_model import MAGIC, parse_crfsuite_model
+from .crfsuite.content import crfsuite_content
 from .files import read_content, write_content
 from .linear import linear_tagger
 from .sums import MOST_CERTAIN, ChainScores, Edges, PathSum, RunTables, SequenceLattice, too_large
@@ -336,7 +338,11 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 
 def load_tagger(
-    file: str | os.PathLike, max_bytes: int | None = MAX_BYTES, *, mapped: bool | None = None
+    file: str | os.PathLike,
+    max_bytes: int | None = MAX_BYTES,
+    *,
+    mapped: bool | None = None,
+    separator: str | None = None,
 ) -> Tagger:
     """Load a tagger from a file, which is read into memory, or mapped.
 
@@ -349,12 +355,16 @@ def load_tagger(
     Parameters
     ----------
     file : str or path-like
-        Written by :meth:`Tagger.save`.
+        Written by :meth:`Tagger.save`; or a binary model of CRFsuite, whose labels are in the order
+        that they have there.
     max_bytes : int or None, default=2**32
         Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
     mapped : bool or None, default=None
         Whether to map a file that is not compressed; None maps files of more than 256 MiB, and
-        reads smaller ones into memory.
+        reads smaller ones into memory. A model of CRFsuite is never mapped.
+    separator : {":", "="}, default=None
+        Of a model of CRFsuite: joins keys and values of feature dicts. None is ``=`` if most
+        attributes contain it, else ``:``, as python-crfsuite joins them.
 
     Returns
     -------
@@ -363,7 +373,8 @@ def load_tagger(
     Raises
     ------
     ValueError
-        If this is not a file of a tagger, or it is damaged, too large, or of a later version.
+        If this is not a file of a tagger or of CRFsuite, or it is damaged, too large, or of a later
+        version.
 
     Examples
     --------
@@ -379,6 +390,11 @@ def load_tagger(
     ['D', 'N']
     """
     try:
+        with open(file, "rb") as opened:
+            if opened.read(len(MAGIC)) == MAGIC:
+                opened.seek(0)
+                model = parse_crfsuite_model(read_limited(opened, max_bytes))
+                return Tagger(crfsuite_content(model, separator, Budget(max_bytes)))
         return Tagger(read_content(file, max_bytes, mapped))
     except ValueError as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from error

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...estimators.crfsuite import CRFsuiteCRF
-from ...estimators.crfsuite.binary_model import MAGIC
 from ...feature_extraction import SequenceVectorizer
 from ...model_files import save_model
 from ...model_files.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
 from ...model_files.conversion.crfpp import BINARY
+from ...serving.crfsuite.binary_model import MAGIC
 from ...text import read_spans
 from ...text.formats.registry import AUTO, FORMATS
 from . import _documents

@@ -21,6 +21,7 @@ from ...data.ragged import SequenceArray
 from ...feature_extraction import SequenceVectorizer
 from ...linear.classifier import LinearChainClassifier, linear_tagger_of
 from ...serving import Tagger
+from ...serving.crfsuite.binary_model import crfsuite_bytes, parse_crfsuite_model
 from ...training import FittedState
 from ...utils.replaced_parts import check_fitted
 from ...utils.replacing import check_replaceable, replacing
@@ -31,7 +32,6 @@ from ..crf.estimator import CRF
 from ..perceptron.online import OnlineClassifier
 from .algorithms import estimator_of
 from .attribute_lists import listed, read_attributes
-from .binary_model import crfsuite_bytes, parse_crfsuite_model
 from .tagger import CRFsuiteTagger, LabelLists
 from .weights import as_crfsuite_model, from_crfsuite_model
 

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 
 from ...data.vocabulary import Vocabulary
 from ...feature_extraction import SequenceVectorizer
+from ...serving.crfsuite.binary_model import CRFsuiteModel
 from ..crf.estimator import CRF
 from ..crf.given_weights import check_labels, crf_with_weights
-from .binary_model import CRFsuiteModel
 
 
 def from_crfsuite_model(
@@ -30,8 +30,10 @@ def from_crfsuite_model(
         If there are too many labels, or weights are too large.
     """
     check_labels(model.labels, max_bytes)
-    names, transitions = model.attributes, model.transitions.toarray()
-    crf = crf_with_weights(names, model.labels, model.states, transitions)
+    names, n = model.attributes, len(model.labels)
+    states = sp.coo_array(model.states, shape=(len(names), n))
+    transitions = sp.coo_array(model.transitions, shape=(n, n)).toarray()
+    crf = crf_with_weights(names, model.labels, states, transitions)
     vectorizer = SequenceVectorizer(separator=separator)
     vectorizer.vocabulary_ = Vocabulary(names)
     return crf, vectorizer
@@ -63,6 +65,7 @@ def as_crfsuite_model(estimator: Any) -> CRFsuiteModel:
         other = next((value for value in values if not isinstance(value, str)), None)
         if other is not None:
             raise ValueError(f"{cannot}{what} that are not strings, such as {other!r}")
+    states, transitions = map(sp.coo_array, (estimator.coef_, estimator.transitions_))
     return CRFsuiteModel(
-        labels, names, sp.coo_array(estimator.coef_), sp.coo_array(estimator.transitions_)
+        labels, names, (states.data, states.coords), (transitions.data, transitions.coords)
     )

@@ -4,22 +4,23 @@ import os
 from math import isfinite
 from typing import IO, Any
 
-import scipy.sparse as sp
+import numpy as np
 
 from ...estimators.crf import CRF
 from ...estimators.crfsuite import CRFsuiteCRF
-from ...estimators.crfsuite.binary_model import (
-    MAGIC,
-    CRFsuiteModel,
-    crfsuite_bytes,
-    parse_crfsuite_model,
-)
 from ...estimators.crfsuite.weights import as_crfsuite_model, from_crfsuite_model
 from ...estimators.max_margin import MaxMarginCRF
 from ...estimators.perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
+from ...serving.crfsuite.binary_model import (
+    MAGIC,
+    CRFsuiteModel,
+    Entries,
+    crfsuite_bytes,
+    parse_crfsuite_model,
+)
+from ...serving.crfsuite.content import separator_of
 from ...utils.replacing import replacing
 from ...utils.unpacking import MAX_BYTES, read_unpacked
-from ...utils.warning import warn_caller
 from ._lines import read_lines
 
 WRITABLE = CRF, MaxMarginCRF, StructuredPerceptron, PassiveAggressiveCRF, ArowCRF
@@ -203,7 +204,7 @@ def write_crfsuite_model(estimator: Any, path: str | os.PathLike) -> None:
 
 def _estimator(model: CRFsuiteModel, separator: str | None, max_bytes: int | None) -> CRFsuiteCRF:
     crf = CRFsuiteCRF()
-    separator = _separator_of(model.attributes, separator)
+    separator = separator_of(model.attributes, separator)
     crf.crf_, crf.vectorizer_ = from_crfsuite_model(model, separator, max_bytes)
     return crf
 
@@ -246,28 +247,9 @@ def _names(lines: list[tuple[int, str]]) -> list[str]:
     return names
 
 
-def _separator_of(names: list[str], given: str | None) -> str:
-    """Find the separator of keys and values; keys may contain colons, as in ``-1:word=dog``."""
-    if given not in (None, ":", "="):
-        raise ValueError(f"separator must be ':', '=' or None, got {given!r}")
-    if given is not None:
-        return given
-    with_equals = [name for name in names if "=" in name]
-    others = [name for name in names if ":" in name and "=" not in name]
-    if len(with_equals) <= len(others):
-        return ":"
-    if others:
-        warn_caller(
-            f"most attributes are like {with_equals[0]!r}, but others like {others[0]!r}: keys and "
-            "values of feature dicts are joined by '='; give separator=':' for a model that "
-            "python-crfsuite has trained on feature dicts"
-        )
-    return "="
-
-
 def _weights(
     lines: list[tuple[int, str]], first: dict[str, int], second: dict[str, int]
-) -> sp.coo_array:
+) -> Entries:
     """Read the weights of pairs, from lines such as ``(0) word:the --> D: 2.000000``."""
     rows, columns, weights = [], [], []
     for number, line in lines:
@@ -281,4 +263,5 @@ def _weights(
                 raise ValueError
         except (KeyError, ValueError):
             raise ValueError(f"line {number} is not a weight: {line[:80]!r}") from None
-    return sp.coo_array((weights, (rows, columns)), shape=(len(first), len(second)), dtype=float)
+    row, column = (np.array(ids, dtype=np.int64) for ids in (rows, columns))
+    return np.array(weights, dtype=float), (row, column)

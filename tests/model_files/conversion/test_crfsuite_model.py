@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 import pycrfsuite
 import pytest
-import scipy.sparse as sp
 import sklearn_crfsuite
 from cases import for_each
 from hypothesis import given, settings
@@ -19,16 +18,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn_crcrf import CRF, HMM, MEMM, CRFsuiteCRF, MaxMarginCRF, StructuredPerceptron
 from sklearn_crcrf.apps.cli import main
 from sklearn_crcrf.datasets import make_addresses
-from sklearn_crcrf.estimators.crfsuite.binary_model import (
-    CRFsuiteModel,
-    crfsuite_bytes,
-    parse_crfsuite_model,
-)
 from sklearn_crcrf.model_files.conversion import (
     read_crfpp_model,
     read_crfsuite_dump,
     read_crfsuite_model,
     write_crfsuite_model,
+)
+from sklearn_crcrf.serving.crfsuite.binary_model import (
+    CRFsuiteModel,
+    crfsuite_bytes,
+    parse_crfsuite_model,
 )
 
 WORDS, y = make_addresses(20, random_state=0)
@@ -210,8 +209,8 @@ SMALL = crfsuite_bytes(
     CRFsuiteModel(
         ["N", "D"],
         ["the", "n"],
-        sp.coo_array([[0.5, 1.0], [0.0, -2.0]]),
-        sp.coo_array([[0.0, 1.0], [1.5, 0.0]]),
+        (np.array([0.5, 1.0, -2.0]), (np.array([0, 0, 1]), np.array([0, 1, 1]))),
+        (np.array([1.0, 1.5]), (np.array([0, 1]), np.array([1, 0]))),
     )
 )
 

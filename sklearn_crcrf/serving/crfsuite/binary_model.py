@@ -8,7 +8,6 @@ the weights. Everything is little-endian; offsets are counted from the beginning
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from .quarks import read_quarks, write_quarks
 
@@ -31,6 +30,10 @@ N_MORE_LABELS = 2
 LARGEST = 2**32
 
 
+Entries = tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]
+"""Weights, and their rows and columns, as a COO matrix takes them."""
+
+
 class CRFsuiteModel(NamedTuple):
     """Labels, attributes and weights.
 
@@ -38,14 +41,14 @@ class CRFsuiteModel(NamedTuple):
     ----------
     labels : list of n_labels str
     attributes : list of n_attributes str
-    states : COO of shape (n_attributes, n_labels)
-    transitions : COO of shape (n_labels, n_labels), row = previous label
+    states : Entries, row = attribute, column = label
+    transitions : Entries, row = previous label, column = label
     """
 
     labels: list[str]
     attributes: list[str]
-    states: sp.coo_array
-    transitions: sp.coo_array
+    states: Entries
+    transitions: Entries
 
 
 def parse_crfsuite_model(data: bytes) -> CRFsuiteModel:
@@ -94,17 +97,14 @@ def crfsuite_bytes(model: CRFsuiteModel) -> bytes:
     ValueError
         If a name contains a null character, or the file is larger than 4 GiB.
     """
-    states, transitions = (part.tocsr() for part in (model.states, model.transitions))
-    for part in (states, transitions):
-        part.sum_duplicates()
-        part.eliminate_zeros()
-    used = np.flatnonzero(np.diff(states.indptr))
-    states = states[used]
-    features = _as_features(states, transitions)
+    states, transitions = (_sorted(part) for part in (model.states, model.transitions))
+    used, source = np.unique(states["source"], return_inverse=True)
+    states["source"] = source
+    states["kind"], transitions["kind"] = STATE, TRANSITION
+    features = np.concatenate([states, transitions])
     names = write_quarks(model.labels), write_quarks([model.attributes[k] for k in used])
-    n_states = states.nnz
-    state_bounds = states.indptr.astype(np.int64)
-    transition_bounds = n_states + transitions.indptr.astype(np.int64)
+    state_bounds = _bounds(states, len(used), 0)
+    transition_bounds = _bounds(transitions, len(model.labels), len(states))
     first = HEADER.itemsize + CHUNK.itemsize + features.nbytes
     starts = np.cumsum([first, *map(len, names)])
     padding = -int(starts[2]) % 4
@@ -140,24 +140,31 @@ def _features(data: bytes, start: int) -> np.ndarray:
     return features
 
 
-def _weights(features: np.ndarray, kind: int, shape: tuple[int, int]) -> sp.coo_array:
+def _weights(features: np.ndarray, kind: int, shape: tuple[int, int]) -> Entries:
     chosen = features[features["kind"] == kind]
     row, column = (chosen[name].astype(np.int64) for name in ("source", "label"))
     if len(chosen) and (row.max() >= shape[0] or column.max() >= shape[1]):
         raise ValueError("a feature of the model is of a label or an attribute that has no name")
     if len(np.unique(row * shape[1] + column)) < len(chosen):
         raise ValueError("a feature of the model is repeated")
-    return sp.coo_array((chosen["weight"].copy(), (row, column)), shape=shape)
+    return chosen["weight"].astype(float), (row, column)
 
 
-def _as_features(states: sp.csr_array, transitions: sp.csr_array) -> np.ndarray:
-    parts = []
-    for kind, weights in ((STATE, states.tocoo()), (TRANSITION, transitions.tocoo())):
-        part = np.empty(weights.nnz, dtype=FEATURE)
-        part["kind"], part["weight"] = kind, weights.data
-        part["source"], part["label"] = weights.coords
-        parts.append(part)
-    return np.concatenate(parts)
+def _sorted(entries: Entries) -> np.ndarray:
+    """Return the features of the weights that are not zero, row by row."""
+    weight, (row, column) = entries
+    order = np.lexsort((column, row))
+    order = order[weight[order] != 0]
+    features = np.zeros(len(order), dtype=FEATURE)
+    features["source"], features["label"], features["weight"] = (
+        part[order] for part in (row, column, weight)
+    )
+    return features
+
+
+def _bounds(features: np.ndarray, n_sources: int, first: int) -> np.ndarray:
+    """Return the number of the first feature of each source, and of what follows the last one."""
+    return first + np.searchsorted(features["source"], np.arange(n_sources + 1))
 
 
 def _reference_lists(magic: bytes, bounds: np.ndarray, start: int, n_more: int) -> bytes:

@@ -39,7 +39,7 @@ def read_quarks(data: bytes, n: int, what: str) -> list[str]:
 
     Examples
     --------
-    >>> from sklearn_crcrf.estimators.crfsuite.quarks import read_quarks, write_quarks
+    >>> from sklearn_crcrf.serving.crfsuite.quarks import read_quarks, write_quarks
     >>> read_quarks(write_quarks(["N", "D"]), 2, "labels")
     ['N', 'D']
     """
@@ -144,7 +144,7 @@ def hash_keys(keys: Sequence[bytes]) -> np.ndarray:
 
     Examples
     --------
-    >>> from sklearn_crcrf.estimators.crfsuite.quarks import hash_keys
+    >>> from sklearn_crcrf.serving.crfsuite.quarks import hash_keys
     >>> hash_keys([b"Four score and seven years ago"]) == 0x17770551
     array([ True])
     """

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_crcrf.estimators.crfsuite.quarks import hash_keys, read_quarks, write_quarks
+from sklearn_crcrf.serving.crfsuite.quarks import hash_keys, read_quarks, write_quarks
 
 strings = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
 

@@ -1,0 +1,1 @@
+"""Models of CRFsuite: their binary files, and taggers of them."""
