@@ -92,8 +92,11 @@ class LinearClassifier(BaseSequenceClassifier):
         # -inf forbids a label or a transition.
         for name, shape in (("transitions_", (n, n)), ("begin_", (n,)), ("end_", (n,))):
             yield Array(name, getattr(self, name), shape, -np.inf)
-        width = getattr(self, "n_features_in_", None)
-        yield from below("_encoder", self._encoder.requirements(n_attributes, width))
+        yield from below("_encoder", self._encoder.requirements(n_attributes, self._width()))
+
+    def _width(self) -> int | None:
+        """Return the number of columns that the encoder takes, None unless tokens are rows."""
+        return getattr(self, "n_features_in_", None)
 
     def __getstate__(self) -> dict[str, Any]:
         return packed(super().__getstate__(), "attribute_names_")

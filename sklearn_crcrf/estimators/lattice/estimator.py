@@ -262,6 +262,7 @@ default="adagrad"
         tokens = sequences.X
         if self.transformer_ is not None:
             tokens = as_sequences(self.transformer_.fit_transform(sequences.X)).X
+            self._n_transformed = tokens.data.shape[1] if tokens.data.ndim == 2 else None
         self._encoder = AttributeEncoder(self.min_freq, self.dtype, ())
         attributes = sorted_rows(self._encoder.fit_transform(tokens))
         check_magnitude(attributes, sequences.X.offsets)
@@ -384,6 +385,9 @@ default="adagrad"
         known = set(model.classes_.tolist()) <= set(self.classes_.tolist())
         yield Fact("threshold_", 0.0 < self.threshold_ < 1.0, "must be in (0, 1)")
         yield Fact("candidate_model_", known, "must have labels among classes_")
+
+    def _width(self) -> int | None:
+        return super()._width() if self.transformer_ is None else self._n_transformed
 
     def _structure(self, X: SequenceArray) -> Structure:
         offsets = self._sequences(X).offsets

@@ -1,5 +1,7 @@
 """LatticeCRF: training, prediction, and what it refuses."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import CRF, HMM, LatticeCRF, SequenceVectorizer, TokenFeatures
 from sklearn_crcrf.criteria import Piecewise
+from sklearn_crcrf.model_files import load_model, save_model
 
 WORDS = {"D": ["the", "a"], "N": ["dog", "cat", "fish"], "V": ["sees", "sleeps", "fish"]}
 
@@ -95,6 +98,15 @@ def test_a_transformer_makes_attributes_of_which_the_candidate_model_knows_nothi
     assert crf.score(X_TEST, Y_TEST) > 0.95
     assert crf.transformer is features
     assert not hasattr(features[-1], "vocabulary_")
+
+
+@pytest.mark.parametrize("min_freq", [1, 3])
+def test_a_model_with_a_transformer_can_be_stored(min_freq, tmp_path):
+    features = make_pipeline(TokenFeatures(["suffix2"]), SequenceVectorizer())
+    crf = LatticeCRF(transformer=features, min_freq=min_freq, random_state=0).fit(X, Y)
+    save_model(crf, tmp_path / "model")
+    for copy in (pickle.loads(pickle.dumps(crf)), load_model(tmp_path / "model").estimator):
+        assert_array_equal(copy.predict(X_TEST), crf.predict(X_TEST))
 
 
 def test_labels_that_a_fold_lacks():
