@@ -4,7 +4,7 @@ Find personal data with Presidio
 
 Presidio joins recognizers: patterns for numbers, and models for names. A
 :class:`~sklearn_crcrf.TextTagger` is one of them, whose scores are probabilities.
-``pip install "sklearn-crcrf[presidio]"`` installs what this needs.
+``pip install presidio-analyzer`` installs what this needs.
 """
 
 import spacy

@@ -3,7 +3,7 @@ In a pipeline of spaCy
 ======================
 
 A :class:`~sklearn_crcrf.TextTagger` as the component "crcrf" of spaCy: the file of the model is all
-that the pipeline needs to know. ``pip install "sklearn-crcrf[spacy]"`` installs what this needs.
+that the pipeline needs to know. ``pip install spacy`` installs what this needs.
 """
 
 import tempfile

@@ -1,6 +1,6 @@
 """Estimators whose training data is spread over the workers of Dask.
 
-They need the package ``dask``: ``pip install "sklearn-crcrf[dask]"``.
+They need the package ``dask``: ``pip install "dask[distributed]"``.
 """
 
 from .computing import ComputationError

@@ -32,5 +32,5 @@ def require_dask(module: str = "dask") -> Any:
         if (error.name or "").partition(".")[0] not in ("dask", "distributed", "fsspec"):
             raise
         raise ImportError(
-            f'sklearn_crcrf.dask needs {error.name}: pip install "sklearn-crcrf[dask]"'
+            f'sklearn_crcrf.dask needs {error.name}: pip install "dask[distributed]"'
         ) from error

@@ -8,8 +8,7 @@ try:
     from presidio_analyzer.nlp_engine import NerModelConfiguration
 except ImportError as error:
     raise ImportError(
-        "sklearn_crcrf.integrations.presidio needs presidio-analyzer: "
-        'pip install "sklearn-crcrf[presidio]"'
+        "sklearn_crcrf.integrations.presidio needs presidio-analyzer: pip install presidio-analyzer"
     ) from error
 
 from ..model_files import load_model

@@ -15,9 +15,7 @@ try:
     from spacy.tokens import Doc, SpanGroup
     from spacy.util import filter_spans, minibatch
 except ImportError as error:
-    raise ImportError(
-        'sklearn_crcrf.integrations.spacy needs spacy: pip install "sklearn-crcrf[spacy]"'
-    ) from error
+    raise ImportError("sklearn_crcrf.integrations.spacy needs spacy: pip install spacy") from error
 
 from ..model_files import load_model, save_model
 from ..text import Span

@@ -201,5 +201,5 @@ def test_without_dask(monkeypatch):
     for name in ("dask", "dask.bag"):
         monkeypatch.setitem(sys.modules, name, None)
     for use in (lambda: read_conll("x"), lambda: DaskHMM().fit([["a"]], [["A"]])):
-        with pytest.raises(ImportError, match=r'needs dask.*: pip install "sklearn-crcrf\[dask\]"'):
+        with pytest.raises(ImportError, match=r'needs dask.*: pip install "dask\[distributed\]"'):
             use()

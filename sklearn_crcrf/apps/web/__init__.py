@@ -1,6 +1,6 @@
 """Pages in a browser, over HTTP: to annotate text while a model learns, and to label text.
 
-They need the packages ``starlette`` and ``uvicorn``: ``pip install "sklearn-crcrf[web]"``.
+They need the packages ``starlette`` and ``uvicorn``: ``pip install starlette uvicorn``.
 """
 
 try:
@@ -8,8 +8,7 @@ try:
     import uvicorn  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "Pages in a browser need the packages starlette and uvicorn: "
-        'pip install "sklearn-crcrf[web]"'
+        "pages in a browser need starlette and uvicorn: pip install starlette uvicorn"
     ) from error
 
 # isort: split

@@ -41,8 +41,7 @@ def new_axes(display: Any, ax: Any, figsize: tuple[float, float]) -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f"{type(display).__name__} needs matplotlib, which comes with "
-            'pip install "sklearn-crcrf[plot]"'
+            f"{type(display).__name__} needs matplotlib: pip install matplotlib"
         ) from error
     ax = plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
     display.ax_, display.figure_ = ax, ax.figure
