@@ -21,7 +21,7 @@ import struct
 import sys
 import zlib
 from math import prod
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -74,6 +74,14 @@ def write_content(
                 "a tagger file holds labels that are str, int, float, bool or None, but one is "
                 f"{label!r}"
             )
+    if level is None and os.fspath(path).endswith(".gz"):
+        level = LEVEL
+    with replacing(path) as raw:
+        write_to(raw, content, magic, level)
+
+
+def write_to(raw: Any, content: Content, magic: bytes = MAGIC, level: int | None = None) -> None:
+    """Write the bytes of a file into an open one."""
     described, place = {}, 0
     for name, array in content.arrays.items():
         described[name] = [array.dtype.str, array.shape, place]
@@ -82,16 +90,13 @@ def write_content(
         {"settings": content.settings, "arrays": described, "size": place, "written": __version__}
     ).encode()
     start = START.pack(magic, VERSION, len(header), zlib.crc32(header))
-    if level is None and os.fspath(path).endswith(".gz"):
-        level = LEVEL
-    with replacing(path) as raw:
-        # Without the time, the same content makes the same file.
-        file = raw if level is None else gzip.GzipFile("", "wb", level, raw, 0)
-        file.write(_filled(start + header))
-        for array in content.arrays.values():
-            file.write(_filled(array.tobytes()))
-        if level is not None:
-            file.close()
+    # Without the time, the same content makes the same file.
+    file = raw if level is None else gzip.GzipFile("", "wb", level, raw, 0)
+    file.write(_filled(start + header))
+    for array in content.arrays.values():
+        file.write(_filled(array.tobytes()))
+    if level is not None:
+        file.close()
 
 
 def is_tagger_file(path: str | os.PathLike) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from .content import Content
 from .counted import counted_tagger
 from .crfsuite.binary_model import MAGIC, parse_crfsuite_model
 from .crfsuite.content import crfsuite_content
-from .files import read_content, write_content
+from .files import LEVEL, read_content, write_content
 from .linear import linear_tagger
+from .small import small, unpacked
 from .sums import MOST_CERTAIN, ChainScores, Edges, PathSum, RunTables, SequenceLattice, too_large
 
 # What makes the compiled tagger of each kind of model, and what reads its input.
@@ -26,6 +27,22 @@ KINDS: dict[str, Callable[[Content, list, Any], tuple[Any, Callable | None]]] = 
 COPIES = 6
 # The arrays that may be of single precision.
 WEIGHTS = {"coef", "coef.data", "state.data", "edge.data"}
+
+
+class Saved(NamedTuple):
+    """What :meth:`Tagger.save` wrote.
+
+    Parameters
+    ----------
+    n_bytes : int
+        The size of the file.
+    n_changed, n_tokens : int
+        How many tokens of the check set have another label, and how many there are.
+    """
+
+    n_bytes: int
+    n_changed: int
+    n_tokens: int
 
 
 class Tagger:
@@ -266,7 +283,14 @@ class Tagger:
         }
         return Tagger(Content(self._content.settings, arrays))
 
-    def save(self, file: str | os.PathLike) -> None:
+    def save(
+        self,
+        file: str | os.PathLike,
+        *,
+        bits: int | None = None,
+        max_bytes: int | None = None,
+        check: Iterable[Iterable] | None = None,
+    ) -> "Saved | None":
         """Write a file that :func:`load_tagger` reads.
 
         A file of this name is replaced by the new file, whole, once it is on disk; processes that
@@ -277,13 +301,49 @@ class Tagger:
         file : str or path-like
             If the name ends in ".gz", the file is compressed: it is smaller, and unpacked into
             memory, and never mapped.
+        bits : {8, 16}, optional
+            Rounds weights to so many bits. Such a file is always compressed, whatever its name.
+        max_bytes : int, optional
+            The largest size of the file, which is always compressed then. Weights that change
+            scores least are left out: of two and three symbols if they were counted, else of whole
+            attributes.
+        check : list of sequences, optional
+            As in :meth:`many`. Their labels are compared with those of a tagger read from the file.
+
+        Returns
+        -------
+        Saved or None
+            The size of the file, and how many labels of ``check`` changed; None without these.
 
         Raises
         ------
         TypeError
             If a label is neither str, int, float, bool nor None.
+        ValueError
+            If the file would be larger than ``max_bytes`` without all weights that may be left out.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from sklearn_crcrf import EmpiricalCRF
+        >>> from sklearn_crcrf.datasets import make_addresses
+        >>> X, y = make_addresses(400, random_state=0)
+        >>> tagger = EmpiricalCRF().fit(X[:300], y[:300]).tagger()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "small.tagger")
+        ...     saved = tagger.save(path, bits=8, max_bytes=120_000, check=X[300:])
+        >>> saved.n_bytes <= 120_000, saved.n_changed < 0.003 * saved.n_tokens
+        (True, True)
         """
-        write_content(file, self._content)
+        if bits is None and max_bytes is None:
+            write_content(file, self._content)
+        else:
+            write_content(file, small(self._content, bits, max_bytes), level=LEVEL)
+        if check is None:
+            return None
+        check = list(check)
+        before, after = (tagger.label_ids(check) for tagger in (self, load_tagger(file)))
+        return Saved(os.path.getsize(file), int((before != after).sum()), len(before))
 
     def content(self) -> Content:
         """What it consists of."""
@@ -395,6 +455,6 @@ def load_tagger(
                 opened.seek(0)
                 model = parse_crfsuite_model(read_limited(opened, max_bytes))
                 return Tagger(crfsuite_content(model, separator, Budget(max_bytes)))
-        return Tagger(read_content(file, max_bytes, mapped))
+        return Tagger(unpacked(read_content(file, max_bytes, mapped)))
     except ValueError as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from error

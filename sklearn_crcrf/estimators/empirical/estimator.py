@@ -373,13 +373,17 @@ class EmpiricalCRF(CountingClassifier):
             return found
         return super(EmpiricalCRF, ready).predict(X, allowed, subject_to)
 
-    def tagger(self, transformers: Sequence[Any] = ()) -> Tagger:
+    def tagger(self, transformers: Sequence[Any] = (), *, counts: bool = False) -> Tagger:
         """Make an immutable object that labels one sequence in one compiled call.
 
         Parameters
         ----------
         transformers : sequence of fitted transformers, default=()
             The steps of a pipeline that ends in this classifier, from columns to columns.
+        counts : bool, default=False
+            Whether files of the tagger have the counts, too, so that the tagger of the JavaScript
+            module can learn sentences. Needs ``min_count=1``, ``order=1`` and, of experts, at least
+            "token[+1]".
 
         Returns
         -------
@@ -394,7 +398,8 @@ class EmpiricalCRF(CountingClassifier):
             what a transformer does.
         """
         check_fitted(self)
-        return counted_tagger_of(self, tagger_steps(transformers) if transformers else None)
+        columns = tagger_steps(transformers) if transformers else None
+        return counted_tagger_of(self, columns, counts)
 
     def fit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 
 from ...base.batches import Batch
-from ...counts import BOUNDARY
+from ...counts import BOUNDARY, Template
 from ...counts.lexicon import UNKNOWN
+from ...counts.rows import WEAKEST, pair_counts
 from ...counts.tabulator import MOST_KEYS
 from ...data.csr import csr_arrays
 from ...data.graphs import GraphArray
@@ -20,9 +21,12 @@ from ...serving.content import Content, pack_rows, string_arrays
 from ...serving.counted import FEATURES
 from ...structures import Scores, TokenTransitions
 from ...utils.spelling import SIMPLE
-from .model import word_kinds_of
-from .product_spelling import ProductSpelling
+from .experts import given_templates
+from .model import SELDOM_SEEN, word_kinds_of
+from .product_spelling import EXPERTS, EXPONENTS, RARE, ProductSpelling, rare_counts
 from .smoothed import SmoothedModel
+from .smoothing import CONTEXT_STRENGTH, WORD_STRENGTH
+from .transitions import linked_labels
 
 # Number of words whose sums over the first slots are kept.
 N_COMMON = 2000
@@ -102,7 +106,9 @@ def labels_of_words(estimator: Any, X: Any) -> Any:
     return sequences.mirror(estimator.classes_[ids])
 
 
-def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None) -> Tagger:
+def counted_tagger_of(
+    estimator: Any, columns: Mapping[str, list] | None = None, counts: bool = False
+) -> Tagger:
     """Return a tagger of a fitted estimator.
 
     Parameters
@@ -111,12 +117,14 @@ def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None)
     columns : mapping, optional
         The settings "input" and "steps" of the tagger of a pipeline, see
         :func:`~sklearn_crcrf.serving.columns.reader_of`.
+    counts : bool
+        Whether its content has the counts, of which weights can be made again.
 
     Raises
     ------
     ValueError
-        If X had numbers or no sequences, zeros, spelling or segments are not the defaults, or an
-        expert has more than three symbols.
+        If X had numbers or no sequences, zeros, spelling or segments are not the defaults, an
+        expert has more than three symbols, or there are counts that a tagger cannot hold.
     """
     model, encoder = estimator.model_, estimator.encoder_
     _check_kind(estimator)
@@ -153,6 +161,9 @@ def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None)
         _, *parts = estimator._run_rates[1].table()
         names = ("contexts", "starts", "last", "score", "unseen")
         arrays |= {f"fourgrams.{name}": part for name, part in zip(names, parts, strict=True)}
+    if counts:
+        learning, counted = _counts_of(estimator)
+        settings, arrays = {**settings, "learning": learning}, arrays | counted
     copied = {name: np.array(array, order="C") for name, array in arrays.items()}
     return Tagger(Content(settings, copied))
 
@@ -193,6 +204,60 @@ def _edge_weights(model: SmoothedModel) -> dict[str, np.ndarray]:
     is_short = model.statistics.n_labels <= 2**8
     bits, dtype = (8, np.uint16) if is_short else (16, np.int32)
     return pack_rows("edge", indptr, (current << bits | previous).astype(dtype), data)
+
+
+def _counts_of(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return what weights were made of: how, as settings, and the counts of their entries.
+
+    A slot has the strength of its prior, and the slot whose estimate is the prior, -1 for none; an
+    edge its strength and exponent, and the slots that estimate its labels alone.
+    """
+    model, word = estimator.model_, estimator.encoder_.names[0]
+    stats, n_labels = model.statistics, model.statistics.n_labels
+    tables = {Template(((word, 0),)): len(EXPERTS) + 1}
+    tables |= {template: len(EXPERTS) + 2 + k for k, (template, _) in enumerate(model._contexts)}
+    edges = model._edge_experts()
+    if not {*given_templates(edges)} <= tables.keys() or estimator.min_count * estimator.order > 1:
+        raise ValueError(
+            "tagger(counts=True) needs the expert 'token[+1]', min_count=1 and order=1"
+        )
+    names = [expert.feature for expert in EXPERTS]
+    slots = [[1.0, names.index(e.shorter) + 1 if e.shorter else -1] for e in EXPERTS]
+    broader = {expert.template: expert.broader for expert in estimator._experts().contexts}
+    above = [tables.get(broader[template], -1) for template, _ in model._contexts]
+    transition, *_ = model._link_exponents()
+    learning = {
+        "strength": max(estimator._strength, WEAKEST),
+        "slots": [[0.0, -1], *slots, [WORD_STRENGTH, -1], *([CONTEXT_STRENGTH, k] for k in above)],
+        "edges": [
+            [e.strength, e.exponent, *(tables[template] for template, _ in (e.before, e.here))]
+            for e in edges
+        ],
+        "spelling": EXPONENTS.tolist(),
+        "rare": RARE,
+        "seldom": SELDOM_SEEN,
+        "transition": transition,
+        "boundary": model.exponents["boundary"],
+    }
+    labelled = [rare_counts(stats)[0].weights, stats.by_word.data]
+    labelled += [stats.counts[template].weights for template, _ in model._contexts]
+    labelled.insert(0, np.zeros(np.diff(model.state.coef.indptr[:2])))  # of the label alone
+    pairs = [pair_counts(stats.counts[e.template], n_labels)[1].data for e in edges]
+    ends = stats.counts[Template(((word, 1),))]
+    linked = linked_labels(stats.counts[Template(((word, 0),), (-1, 0))], ends, n_labels)
+    counts = {"state.counts": np.concatenate(labelled), "edge.counts": np.concatenate(pairs)}
+    counts |= dict(zip(("pairs.counts", "first.counts", "last.counts"), linked, strict=True))
+    return learning, {name: _in_few_bytes(array) for name, array in counts.items()}
+
+
+def _in_few_bytes(counts: np.ndarray) -> np.ndarray:
+    """Return the counts as integers of the shortest type, if they are whole."""
+    whole = np.rint(counts)
+    return (
+        whole.astype(np.min_scalar_type(int(whole.max(initial=0))))
+        if (np.array_equal(whole, counts))
+        else counts
+    )
 
 
 def _words(model: SmoothedModel, encoder, places: "_Places") -> dict[str, np.ndarray]:
