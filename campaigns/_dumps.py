@@ -1,6 +1,7 @@
-"""Text models of CRFsuite and CRF++: read, and asked."""
+"""Text models of CRFsuite, and models of CRF++ and Wapiti: read, and asked."""
 
 import io
+import struct
 from random import Random
 from typing import Any
 
@@ -8,7 +9,11 @@ from _answers import check_answers
 from _campaign import Campaign, show
 from _mutations import mutated_bytes
 
-from sklearn_crcrf.model_files.conversion import read_crfpp_model, read_crfsuite_dump
+from sklearn_crcrf.model_files.conversion import (
+    read_crfpp_model,
+    read_crfsuite_dump,
+    read_wapiti_model,
+)
 
 LABELS = ["N", "D", "B-X", "I-X", "ü", "x y"]
 WORDS = ["the", "dog", "a:b", "=", "é", "-->", ""]
@@ -21,8 +26,15 @@ STRINGS = [
 SENTENCES = {
     "crfsuite": [[{"word": "the"}, {"word": "dog"}], [{"word": "zzz", "n": 2.5}], []],
     "crf++": [["the", "dog"], ["zzz"], []],
+    "wapiti": [["the", "dog"], ["zzz"], []],
+    "binary": [["", ""], [""], []],
 }
-READERS = {"crfsuite": read_crfsuite_dump, "crf++": read_crfpp_model}
+READERS = {
+    "crfsuite": read_crfsuite_dump,
+    "crf++": read_crfpp_model,
+    "binary": read_crfpp_model,
+    "wapiti": read_wapiti_model,
+}
 
 
 def mutated(rng: Random) -> tuple[bytes, str]:
@@ -71,7 +83,33 @@ def _crfpp(rng: Random) -> bytes:
     return "\n".join("\n".join(block) + "\n" for block in blocks).encode()
 
 
-MAKERS = {"crfsuite": _crfsuite, "crf++": _crfpp}
+def _wapiti(rng: Random) -> bytes:
+    labels = rng.sample(LABELS[:-1], rng.randrange(1, 4))
+    n, words = len(labels), rng.sample(WORDS, rng.randrange(1, 3))
+    patterns = ["u:%x[0,0]", '*:%M[0,0,"^.?"]', "b"]
+    names = [*(f"u:{word}" for word in words), *(f"*:{word[:1]}" for word in words[:1]), "b"]
+    n_weights = sum({"u": n, "*": n + n * n, "b": n * n}[name[0]] for name in names)
+    weights = [f"{i}={float(rng.choice(WEIGHTS)).hex()}" for i in range(n_weights)]
+    lines = [f"#mdl#2#{n_weights}", f"#rdr#{len(patterns)}/0/0"]
+    lines += [f"{len(pattern)}:{pattern}," for pattern in patterns]
+    for of in (labels, names):
+        lines += [f"#qrk#{len(of)}", *(f"{len(name.encode())}:{name}," for name in of)]
+    return "\n".join([*lines, *weights, ""]).encode()
+
+
+def _binary(rng: Random) -> bytes:
+    """A binary model of CRF++, whose attributes have one letter, which is that of their line."""
+    trie = [[1, 0], *[[0, 0]] * 90]
+    trie[1 + ord("B") + 1], trie[1 + ord("U") + 1] = [3, 1], [2, 1]
+    trie[2], trie[3] = [-5, 2], [-1, 3]
+    array = b"".join(struct.pack("<ii", *unit) for unit in trie)
+    labels, template, weights = b"N\0D\0", b"U\0B\0", [float(rng.choice(WEIGHTS)) for _ in range(6)]
+    head = struct.pack("<IIdIIII", 100, 0, 1.0, 6, 1, len(array), len(labels)) + labels
+    head += struct.pack("<I", len(template)) + template
+    return head + array + b"".join(struct.pack("<f", min(max(w, -1e30), 1e30)) for w in weights)
+
+
+MAKERS = {"crfsuite": _crfsuite, "crf++": _crfpp, "binary": _binary, "wapiti": _wapiti}
 
 
 def read_and_ask(rng: Random, number: int) -> str:
@@ -79,8 +117,8 @@ def read_and_ask(rng: Random, number: int) -> str:
     data, program = mutated(rng)
     show(program, data.decode(errors="replace"))
     model: Any = READERS[program](io.BytesIO(data))
-    classifier = model if program == "crf++" else model.crf_
-    if program != "crf++":
+    classifier = model.crf_ if program == "crfsuite" else model
+    if program == "crfsuite":
         model.predict_marginals(SENTENCES[program])
         check_answers(rng, classifier, model.vectorizer_.transform(SENTENCES[program]))
     else:

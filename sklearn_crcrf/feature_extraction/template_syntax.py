@@ -115,13 +115,22 @@ def parse_templates(text: str, syntax: str) -> tuple[FeatureTemplate, ...]:
         If the text is invalid; the message names the line and the column.
     """
     rules = SYNTAXES[syntax]
-    lines = [re.sub(rules.comment, "", line).rstrip() for line in lines_of(text)]
+    lines = _without_comments(text, syntax)
     parsed = [_parse_line(_Line(line, i + 1), rules) for i, line in enumerate(lines) if line]
     # Different identifiers must not become equal without their separators.
     short = {identifier: _without_separator(identifier) for _, identifier, _ in parsed}
     times = Counter(short.values())
     keys = {full: full if times[key] > 1 else key for full, key in short.items()}
     return tuple(FeatureTemplate(kind, keys[full], parts) for kind, full, parts in parsed)
+
+
+def template_lines(text: str, syntax: str) -> list[str]:
+    """Return the lines of a text that are templates, without comments."""
+    return [line for line in _without_comments(text, syntax) if line]
+
+
+def _without_comments(text: str, syntax: str) -> list[str]:
+    return [re.sub(SYNTAXES[syntax].comment, "", line).rstrip() for line in lines_of(text)]
 
 
 def _without_separator(identifier: str) -> str:

@@ -3,15 +3,12 @@
 import argparse
 import io
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from ...estimators.crfsuite import CRFsuiteCRF
 from ...feature_extraction import SequenceVectorizer
 from ...model_files import save_model
-from ...model_files.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
-from ...model_files.conversion.crfpp import BINARY
-from ...serving.crfsuite.binary_model import MAGIC
+from ...model_files.conversion.registry import FORMATS as MODELS
 from ...text import read_spans
 from ...text.formats.registry import AUTO, FORMATS
 from . import _documents
@@ -27,20 +24,13 @@ from ._text import (
     read_content,
 )
 
-READERS: dict[str, Callable[..., Any]] = {
-    "crfsuite": read_crfsuite_model,
-    "crfsuite-dump": read_crfsuite_dump,
-    "crf++": read_crfpp_model,
-}
-WAPITI = b"#mdl#"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     add_file(
         parser,
         "documents with spans, in any format of an annotation tool, columns, or a folder; or, "
-        "with --model, a model of CRFsuite, its dump, or a text that crf_learn -t wrote",
+        "with --model, a model of CRFsuite, CRF++ or Wapiti, or its text",
     )
     parser.add_argument("-m", "--model", metavar="MODEL", help="write this file of a model")
     parser.add_argument(
@@ -53,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", choices=FORMATS, help="format of OUT; default: as its name says, else jsonl"
     )
-    parser.add_argument("--format", choices=[*READERS, *FORMATS], help="default: detected")
+    parser.add_argument("--format", choices=[*MODELS, *FORMATS], help="default: detected")
     add_column_names(parser, "names of the columns of the files to label, as for train")
     add_offsets(parser)
     add_alignment(parser, "strict")
@@ -66,20 +56,22 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         _convert_documents(options)
         return
-    if options.format is not None and options.format not in READERS:
+    if options.format is not None and options.format not in MODELS:
         raise ValueError(f"--format {options.format} has documents: say --output")
     check_output(options.model)
-    name, data = read_content(options.file, options.max_bytes, options.encoding)
-    read = READERS[options.format or _format_of(name, data)]
+    name, data = read_content(options.file, options.max_bytes)
+    model, how = MODELS[options.format or _format_of(name, data)], {"max_bytes": options.max_bytes}
+    if model.has_encoding:
+        how["encoding"] = options.encoding
     with naming(name):
-        estimator = read(io.BytesIO(data), max_bytes=options.max_bytes)
+        estimator = model.read(io.BytesIO(data), **how)
     if isinstance(estimator, CRFsuiteCRF):
         _check_columns(estimator.vectorizer_, options.columns)
     save_model(estimator, options.model, options.columns)
 
 
 def _convert_documents(options: argparse.Namespace) -> None:
-    if options.format in READERS:
+    if options.format in MODELS:
         raise ValueError(f"--format {options.format} is a model: say --model")
     path: Any = options.file
     if path == STANDARD:
@@ -117,15 +109,7 @@ def _check_columns(vectorizer: SequenceVectorizer, columns: list[str | None] | N
 
 def _format_of(name: str, data: bytes) -> str:
     start = data.lstrip()
-    if start.startswith(MAGIC):
-        return "crfsuite"
-    if start.startswith(b"FILEHEADER"):
-        return "crfsuite-dump"
-    if start.startswith((b"version:", BINARY[0])):
-        return "crf++"
-    if start.startswith(WAPITI):
-        raise ValueError(
-            f"{name} is a model of Wapiti, which is not read: train with its patterns, by "
-            "train --template PATTERNS --syntax wapiti"
-        )
-    raise ValueError(f"{name} is neither a model of CRFsuite nor a text model of CRF++")
+    found = [format for format, model in MODELS.items() if start.startswith(model.begins)]
+    if not found:
+        raise ValueError(f"{name} is neither a model of CRFsuite nor of CRF++ or Wapiti")
+    return found[0]

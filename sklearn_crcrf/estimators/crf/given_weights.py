@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from ...base.weights import Weights
 from ...data.ragged import SequenceArray, object_array
 from .estimator import CRF
 
@@ -33,21 +32,20 @@ def check_labels(labels: Sequence[str], max_bytes: int | None) -> None:
 def crf_with_weights(
     names: Sequence[str],
     labels: Sequence[str],
-    coef: sp.coo_array,
+    coef: sp.coo_array | sp.csr_array,
     transitions: np.ndarray,
     edges: dict[int, np.ndarray] | None = None,
 ) -> CRF:
     """Return a fitted CRF for sparse rows with these weights.
 
-    It is trained for zero iterations, with these initial weights, on one token for each label with
-    all attributes of the label, and on all pairs of labels that have a transition weight.
+    It is trained for zero iterations, on a token without attributes for each label.
 
     Parameters
     ----------
     names : sequence of n_attributes str
     labels : sequence of n_labels str
         In the order of the columns of the weights.
-    coef : COO of shape (n_attributes, n_labels)
+    coef : COO or CSR of shape (n_attributes, n_labels)
     transitions : ndarray of shape (n_labels, n_labels), row = previous label
     edges : dict from int to ndarray of shape (n_labels, n_labels), optional
         Transition weights of attributes, by index in ``names``.
@@ -57,21 +55,22 @@ def crf_with_weights(
     CRF
     """
     n, order = len(labels), np.array(sorted(range(len(labels)), key=labels.__getitem__))
-    coef, edges = sp.csc_array(coef)[:, order], edges or {}
+    coef, edges = sp.csr_array(coef)[:, order], edges or {}
+    coef.sum_duplicates()
+    coef.eliminate_zeros()
     transitions = transitions[np.ix_(order, order)]
     edge_weights = [edges[k][np.ix_(order, order)] for k in sorted(edges)]
     _check_size([coef.data, transitions, *edge_weights])
-    zeros = np.zeros(n)
-    shape = (len(edges), n, n)
-    weights = Weights(
-        sp.csr_array(coef), transitions, zeros, zeros, np.array(edge_weights).reshape(shape)
-    )
-    crf = CRF(features="observed", edge_columns=sorted(edges), init=weights, max_iter=0)
+    rows = SequenceArray.from_lengths(sp.csr_array(coef.shape[::-1]), np.ones(n, dtype=np.int64))
+    y = object_array(sorted(labels))  # as objects, many of one long label take no memory
+    crf = CRF(features="observed", edge_columns=sorted(edges), max_iter=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        crf.fit(*_exemplars(coef, transitions, object_array(sorted(labels))))
-    crf.set_params(init="auto", max_iter=CRF().max_iter)
-    crf.attribute_names_ = np.array(names, dtype=object)
+        crf.fit(rows, SequenceArray.from_lengths(y, rows.lengths))
+    crf.set_params(max_iter=CRF().max_iter)
+    crf.attribute_names_ = crf._encoder.names = np.array(names, dtype=object)
+    crf.coef_, crf.transitions_ = coef, transitions
+    crf.edge_coef_ = np.array(edge_weights).reshape(len(edges), n, n)
     crf.converged_ = True
     return crf
 
@@ -83,20 +82,3 @@ def _check_size(weights: list[np.ndarray]) -> None:
             return
     largest = max(np.abs(part).max(initial=0) for part in weights)
     raise ValueError(f"weights of up to {largest:g} are too large: their squares overflow")
-
-
-def _exemplars(
-    coef: sp.csc_array, transitions: np.ndarray, labels: np.ndarray
-) -> tuple[SequenceArray, SequenceArray]:
-    """Tokens and labels in which every weighted attribute and transition occurs.
-
-    The labels are objects, so that many of one long label take no memory.
-    """
-    n = coef.shape[1]
-    pairs = np.argwhere(transitions)
-    rows = sp.csr_array(coef.T != 0).astype(float)
-    empty = sp.csr_array((pairs.size, coef.shape[0]))
-    X = sp.csr_array(sp.vstack([rows, empty], format="csr"))
-    lengths = np.append(np.ones(n, dtype=np.int64), np.full(len(pairs), 2))
-    y = labels[np.append(np.arange(n), pairs.ravel())]
-    return SequenceArray.from_lengths(X, lengths), SequenceArray.from_lengths(y, lengths)

@@ -56,16 +56,25 @@ def as_crfsuite_model(estimator: Any) -> CRFsuiteModel:
     cannot = "a model of CRFsuite cannot hold "
     if len(estimator.edge_coef_):
         raise ValueError(f"{cannot}transitions that depend on attributes (edge_columns)")
-    if estimator.begin_.any() or estimator.end_.any():
-        raise ValueError(f"{cannot}weights of first and last labels (boundaries=True)")
-    if getattr(estimator, "constraints", None) is not None:
-        raise ValueError(f"{cannot}constraints")
+    check_weights(estimator, cannot)
     labels, names = estimator.classes_.tolist(), list(estimator.attribute_names_)
-    for values, what in ((labels, "labels"), (names, "attributes")):
-        other = next((value for value in values if not isinstance(value, str)), None)
-        if other is not None:
-            raise ValueError(f"{cannot}{what} that are not strings, such as {other!r}")
+    _check_strings(names, f"{cannot}attributes")
     states, transitions = map(sp.coo_array, (estimator.coef_, estimator.transitions_))
     return CRFsuiteModel(
         labels, names, (states.data, states.coords), (transitions.data, transitions.coords)
     )
+
+
+def check_weights(estimator: Any, cannot: str) -> None:
+    """Raise ValueError, which begins with ``cannot``, for what models of other programs lack."""
+    if estimator.begin_.any() or estimator.end_.any():
+        raise ValueError(f"{cannot}weights of first and last labels (boundaries=True)")
+    if getattr(estimator, "constraints", None) is not None:
+        raise ValueError(f"{cannot}constraints")
+    _check_strings(estimator.classes_.tolist(), f"{cannot}labels")
+
+
+def _check_strings(values: list, what: str) -> None:
+    other = next((value for value in values if not isinstance(value, str)), None)
+    if other is not None:
+        raise ValueError(f"{what} that are not strings, such as {other!r}")

@@ -1,4 +1,4 @@
-"""Models of other programs: CRFsuite and CRF++."""
+"""Models of other programs: CRFsuite, CRF++ and Wapiti."""
 
 from ...utils.lazy import attach
 

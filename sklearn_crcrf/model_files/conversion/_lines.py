@@ -1,10 +1,9 @@
-"""The lines of a text model."""
+"""The text of a model."""
 
-import io
 import os
 from typing import IO
 
-from ...utils.unpacking import read_text, read_unpacked
+from ...utils.unpacking import cannot_be_decoded, read_unpacked
 
 
 def read_lines(
@@ -21,5 +20,13 @@ def read_lines(
     if isinstance(data, bytes):
         if data.startswith(binary):
             raise ValueError(hint)
-        data = read_text(io.BytesIO(data), max_bytes=max_bytes)
+        data = decoded(data)
     return data.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+
+
+def decoded(data: bytes, encoding: str = "utf-8") -> str:
+    """Decode bytes; ValueError if they are of another encoding."""
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise cannot_be_decoded(error, 0) from error
