@@ -17,6 +17,7 @@ QUESTIONS = {
     "induction": "Can features be chosen in training?",
     "label_bias": "Which models suffer from label bias?",
     "lattice": "How good are CRFs over likely labels only?",
+    "layers": "How fast are the layers of torch?",
     "learning_curves": "From how many sentences on is iteration better than counting?",
     "left_out": "What is it good for that counts can be subtracted?",
     "left_out_one_by_one": "What does it cost to learn, and to forget, one sentence?",

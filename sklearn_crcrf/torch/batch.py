@@ -8,7 +8,7 @@ import torch
 
 from ..labels import Constraints
 from ..structures import Lattice, LatticeScores, Pullback, Scores, Structure
-from .host import computed, on_device, on_host
+from .host import Computed, on_device, on_host
 
 SHARED = ("transitions", "begin", "end")
 
@@ -34,35 +34,25 @@ class Layout(NamedTuple):
         """Return the layout that a mask, lengths or a structure say; arrays are on the host."""
         if mask is not None and lengths is not None:
             raise ValueError("pass mask or lengths, not both")
-        if lengths is not None:
-            longest = shape[1] if len(shape) == 2 else shape[0]
-            wrong = np.flatnonzero((lengths < 0) | (lengths > longest))
-            if lengths.ndim != 1 or (len(shape) == 2 and len(lengths) != shape[0]):
-                raise ValueError(f"lengths has the shape {lengths.shape}, but scores {shape}")
-            if len(wrong):
-                raise ValueError(
-                    f"lengths: sequence {wrong[0]} has {lengths[wrong[0]]} tokens, but scores have "
-                    f"{longest}"
-                )
+        for name, given, ndim in (("mask", mask, 2), ("lengths", lengths, 1)):
+            if given is not None and len(shape) == 2 and given.shape != shape[:ndim]:
+                raise ValueError(f"{name} has the shape {given.shape}, but scores {shape}")
+        if lengths is not None and not ((lengths >= 0) & (lengths <= shape[-1])).all():
+            i = int(((lengths < 0) | (lengths > shape[-1])).argmax())
+            message = f"lengths: sequence {i} has {lengths[i]} tokens, but scores have {shape[-1]}"
+            raise ValueError(message)
         if len(shape) == 1:
-            return cls._of_joined_tokens(shape, lengths, structure)
+            lengths = [shape] if lengths is None else lengths
+            offsets = np.append(0, np.cumsum(lengths)) if structure is None else structure.offsets
+            if offsets[-1] != shape[0]:
+                raise ValueError(f"scores have {shape[0]} tokens, but the sequences {offsets[-1]}")
+            return cls(offsets, shape)
         if lengths is not None:
             mask = np.arange(shape[1]) < lengths[:, None]
-        if mask is None:
+        if mask is None or mask.all():
             return cls(np.arange(shape[0] + 1) * shape[1], shape)
-        if mask.shape != shape:
-            raise ValueError(f"mask has the shape {mask.shape}, but scores {shape}")
         offsets = np.append(0, np.count_nonzero(mask, axis=1).cumsum())
-        return cls(offsets, shape, np.flatnonzero(mask) if offsets[-1] < mask.size else None)
-
-    @classmethod
-    def _of_joined_tokens(cls, shape: tuple[int, ...], lengths: Any, structure: Any) -> "Layout":
-        if lengths is None and structure is None:
-            raise ValueError("scores without a dimension of sequences need lengths or structure")
-        offsets = structure.offsets if lengths is None else np.append(0, lengths.cumsum())
-        if offsets[-1] != shape[0]:
-            raise ValueError(f"scores have {shape[0]} tokens, but the sequences {offsets[-1]}")
-        return cls(offsets, shape)
+        return cls(offsets, shape, np.flatnonzero(mask))
 
     def pack(self, name: str, array: np.ndarray) -> np.ndarray:
         """Return the rows of the tokens, (n_tokens, ...), of an array that is called ``name``."""
@@ -73,10 +63,9 @@ class Layout(NamedTuple):
 
     def unpack(self, rows: np.ndarray, fill: float = 0) -> np.ndarray:
         """Return the inverse of :meth:`pack`, with ``fill`` where no token is."""
-        shape = self.shape + rows.shape[1:]
         if self.places is None:
-            return rows.reshape(shape)
-        array = np.full(shape, fill, dtype=rows.dtype)
+            return rows.reshape(self.shape + rows.shape[1:])
+        array = np.full(self.shape + rows.shape[1:], fill, dtype=rows.dtype)
         array.reshape(-1, *rows.shape[1:])[self.places] = rows
         return array
 
@@ -121,7 +110,7 @@ class Batch:
         self,
         make: Callable[[np.ndarray], Structure],
         scores: torch.Tensor,
-        shared: Any = (None,) * 4,
+        shared: Any,
         mask: Any = None,
         lengths: Any = None,
         structure: Structure | None = None,
@@ -138,109 +127,118 @@ class Batch:
             raise ValueError(f"scores must have the shape {expected}, but have {state.shape}")
         shape = (lattice.n_tokens,) if lattice else state.shape[:-1]
         self.layout = Layout.of(shape, mask, lengths, structure)
-        if structure is None:
-            structure = make(self.layout.offsets)
-        elif not np.array_equal(structure.offsets, self.layout.offsets):
+        self.structure = make(self.layout.offsets) if structure is None else structure
+        if not np.array_equal(self.structure.offsets, self.layout.offsets):
             raise ValueError("structure has sequences of other lengths than scores")
-        self.structure = structure
-        self.scores: Any = self._scores(state, *parts)
-        self.labels: Any = None if y is None else self._read_labels(y)
+        self.scores = self._lattice_scores(state, parts) if lattice else self._scores(state, *parts)
+        n_labels = lattice.candidates.n_labels if lattice else state.shape[-1]
+        self.labels: Any = None if y is None else self._read_labels(y, n_labels)
 
-    def _scores(self, state: np.ndarray, *parts: np.ndarray | None) -> Any:
-        if isinstance(self.structure, Lattice):
-            if len(state) != self.structure.n_runs:
-                raise ValueError(
-                    f"scores have {len(state)} runs, but structure has {self.structure.n_runs}"
-                )
-            if any(part is not None for part in parts):
-                raise ValueError("scores of a lattice have those of its transitions and ends")
-            return LatticeScores(state, self.structure.candidates)
+    def _lattice_scores(self, runs: np.ndarray, shared: list) -> Any:
+        lattice: Any = self.structure
+        if len(runs) != lattice.n_runs or any(part is not None for part in shared):
+            raise ValueError(
+                f"scores must be those of all {lattice.n_runs} runs of the lattice, with its "
+                f"transitions, and no others, but are {len(runs)}"
+            )
+        return LatticeScores(runs, lattice.candidates)
+
+    def _scores(self, state: np.ndarray, *shared: np.ndarray | None) -> Any:
         n = state.shape[-1]
-        transition, begin, end, own = parts
-        for name, part in zip(SHARED, parts[:3], strict=True):
-            shape = (n, n) if name == "transitions" else (n,)
+        *parts, own = shared
+        for name, part, shape in zip(SHARED, parts, ((n, n), (n,), (n,)), strict=True):
             if part is not None and part.shape != shape:
                 raise ValueError(f"{name} must have the shape {shape}, but has {part.shape}")
         if own is not None and not self.structure.own_scores:
             raise ValueError(f"own: {self.structure.title} has no scores of its own")
-        transition = np.zeros((n, n)) if transition is None else transition
-        scores = Scores.of(self.layout.pack("scores", state), transition, begin, end)
+        transition = np.zeros((n, n)) if parts[0] is None else parts[0]
+        scores = Scores.of(self.layout.pack("scores", state), transition, *parts[1:])
         return scores if own is None else scores._replace(own=np.asarray(own, dtype=float))
 
-    def _read_labels(self, y: np.ndarray) -> np.ndarray:
+    def _read_labels(self, y: np.ndarray, n_labels: int) -> np.ndarray:
         """Return label ids of tokens, or which labels they may have."""
         y = self.layout.pack("labels", y)
-        n = self.n_labels
-        if y.dtype == bool and y.shape == (len(y), n):
+        if y.dtype == bool and y.shape[1:] == (n_labels,):
             return y
         if y.dtype.kind not in "iu" or y.ndim != 1:
             raise ValueError(
-                f"labels must be integers, or bool with {n} labels for each token, but are of type "
-                f"{y.dtype} and shape {y.shape}"
+                f"labels must be integers, or bool with {n_labels} labels for each token, but are "
+                f"of type {y.dtype} and shape {y.shape}"
             )
-        wrong = np.flatnonzero((y < 0) | (y >= n))
-        if len(wrong):
+        if len(y) and not 0 <= y.min() <= y.max() < n_labels:
+            token = int(((y < 0) | (y >= n_labels)).argmax())
             raise ValueError(
-                f"labels, {self.layout.name(wrong[0])}: there is no label {y[wrong[0]]} among {n}; "
-                "a mask leaves tokens out"
+                f"labels, {self.layout.name(token)}: there is no label {y[token]} among "
+                f"{n_labels}; a mask leaves tokens out"
             )
         return y.astype(np.int32)
 
     @property
-    def n_labels(self) -> int:
-        """The number of labels."""
-        if isinstance(self.scores, Scores):
-            return self.scores.state.shape[1]
-        return self.scores.candidates.n_labels
+    def needs_gradient(self) -> bool:
+        """Whether any tensor needs one."""
+        tensors = (tensor for tensor in self.tensors if tensor is not None)
+        return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
     def computed(self, value: np.ndarray, pullback: Pullback) -> torch.Tensor:
         """Return a value as a differentiable function of the tensors, given its pullback."""
 
-        def pull(weight: np.ndarray) -> list[np.ndarray | None]:
-            gradient: Any = pullback(weight)
-            if isinstance(gradient, LatticeScores):
-                return [gradient.runs, *[None] * 4]
+        def pull(weight: torch.Tensor) -> list[torch.Tensor | None]:
+            (host,) = on_host(weight)
+            return self._gradients(pullback(host.astype(float)))
+
+        return Computed.apply(value, pull, *self.tensors)
+
+    def summed(self, value: np.ndarray, gradient: Any) -> torch.Tensor:
+        """Return a number as a differentiable function of the tensors, given its derivatives."""
+        gradients = self._gradients(gradient)
+
+        def pull(weight: torch.Tensor) -> list[torch.Tensor | None]:
+            return [None if one is None else one * weight.to(one.device) for one in gradients]
+
+        return Computed.apply(value, pull, *self.tensors)
+
+    def _gradients(self, gradient: Any) -> list[torch.Tensor | None]:
+        """Return a score gradient as the gradients of the tensors that need one."""
+        if isinstance(gradient, LatticeScores):
+            arrays: list[Any] = [gradient.runs, *[None] * 4]
+        else:
             shared = gradient.transition, gradient.begin, gradient.end, gradient.own
-            return [self.layout.unpack(gradient.state), *shared]
-
-        return computed(lambda: (value, pull), self.tensors)
-
-    def on_device(self, array: np.ndarray) -> torch.Tensor:
-        """Return an array as a tensor where the scores are."""
-        return on_device(array, self.tensors[0].device)
+            arrays = [self.layout.unpack(gradient.state), *shared]
+        return [
+            None if to is None or not to.requires_grad else on_device(array, to.device, to.dtype)
+            for array, to in zip(arrays, self.tensors, strict=True)
+        ]
 
     def of_tokens(self, rows: np.ndarray, fill: float = 0) -> torch.Tensor:
         """Return what tokens have as a tensor where the scores are; ``fill`` where no token is."""
-        return self.on_device(self.layout.unpack(rows, fill))
+        return on_device(self.layout.unpack(rows, fill), self.tensors[0].device)
 
     def check(self, value: np.ndarray) -> None:
         """Raise ValueError where the value of a sequence is not finite; say where that is from."""
         wrong = np.argwhere(~np.isfinite(value))
-        if len(wrong) == 0:
-            return
-        sequence = int(wrong[0, 0])
+        if len(wrong):
+            sequence = int(wrong[0, 0])
+            why = f"sequence {sequence}: its labels, or all labels, are impossible: scores are -inf"
+            raise ValueError(self._reason(sequence) or why)
+
+    def _reason(self, sequence: int) -> str | None:
+        """Say which score of a sequence is no number, or which of its labels is impossible."""
+        if isinstance(self.scores, LatticeScores):
+            return None
         start, stop = self.structure.offsets[sequence : sequence + 2]
-        if isinstance(self.scores, Scores):
-            for name, part in zip(SHARED, self.scores[1:4], strict=True):
-                if not (part < np.inf).all():
-                    raise ValueError(f"{name} has a number that is {part[~(part < np.inf)][0]}")
-            state = self.scores.state[start:stop]
-            improper = np.argwhere(~(state < np.inf))
-            if len(improper):
-                token, label = improper[0]
-                raise ValueError(
-                    f"scores, {self.layout.name(start + token)}: the score of label {label} is "
-                    f"{state[token, label]}"
+        for name, part in zip(SHARED, self.scores[1:4], strict=True):
+            if not (part < np.inf).all():
+                return f"{name} has a number that is {part[~(part < np.inf)][0]}"
+        state = self.scores.state[start:stop]
+        for t, label in np.argwhere(~(state < np.inf)):
+            where = self.layout.name(start + t)
+            return f"scores, {where}: the score of label {label} is {state[t, label]}"
+        if self.labels is not None and self.labels.ndim == 1:
+            allowed = Constraints(*(part > -np.inf for part in self.scores[1:4]))
+            broken = allowed.violations(self.labels, *self.structure.links())
+            for t in broken[(start <= broken) & (broken < stop)]:
+                return (
+                    f"labels, {self.layout.name(t)}: label {self.labels[t]} is impossible here, as "
+                    "a transition, begin or end score is -inf"
                 )
-            if self.labels is not None and self.labels.ndim == 1:
-                allowed = Constraints(*(part > -np.inf for part in self.scores[1:4]))
-                broken = allowed.violations(self.labels, *self.structure.links())
-                broken = broken[(start <= broken) & (broken < stop)]
-                if len(broken):
-                    raise ValueError(
-                        f"labels, {self.layout.name(broken[0])}: label {self.labels[broken[0]]} is "
-                        "impossible here, as a transition, begin or end score is -inf"
-                    )
-        raise ValueError(
-            f"sequence {sequence}: its labels, or all labels, are impossible: scores are -inf"
-        )
+        return None

@@ -10,7 +10,7 @@ from ..labels import as_constraints
 from ..labels.constraints.constraints import forbidden_scores
 from ..structures import Chain, ScoreGradient
 from .batch import Batch
-from .host import uncompiled
+from .host import on_device, uncompiled
 from .loss import StructuredLoss
 
 NAMES = ("transitions", "begin", "end")
@@ -92,24 +92,13 @@ class ChainCRF(torch.nn.Module):
         return Batch(Chain, scores, (*self._shared(), None), mask, lengths)
 
     def forward(
-        self,
-        scores: torch.Tensor,
-        labels: torch.Tensor,
-        mask: Any = None,
-        *,
-        lengths: Any = None,
+        self, scores: torch.Tensor, labels: torch.Tensor, mask: Any = None, *, lengths: Any = None
     ) -> torch.Tensor:
         """Return the loss, with arguments as in :meth:`StructuredLoss.forward`."""
         return self.loss(scores, labels, mask, *self._shared(), lengths=lengths)
 
     @uncompiled
-    def decode(
-        self,
-        scores: torch.Tensor,
-        mask: Any = None,
-        *,
-        lengths: Any = None,
-    ) -> torch.Tensor:
+    def decode(self, scores: Any, mask: Any = None, *, lengths: Any = None) -> torch.Tensor:
         """Return the best labelling of each sequence.
 
         Returns
@@ -128,13 +117,7 @@ class ChainCRF(torch.nn.Module):
         return batch.of_tokens(y.astype(np.int64), -1)
 
     @uncompiled
-    def marginals(
-        self,
-        scores: torch.Tensor,
-        mask: Any = None,
-        *,
-        lengths: Any = None,
-    ) -> torch.Tensor:
+    def marginals(self, scores: Any, mask: Any = None, *, lengths: Any = None) -> torch.Tensor:
         """Return the probability of each label of each token, as a function of the scores.
 
         Returns
@@ -154,12 +137,7 @@ class ChainCRF(torch.nn.Module):
 
     @uncompiled
     def k_best(
-        self,
-        scores: torch.Tensor,
-        k: int,
-        mask: Any = None,
-        *,
-        lengths: Any = None,
+        self, scores: torch.Tensor, k: int, mask: Any = None, *, lengths: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the k best labellings of each sequence, best first.
 
@@ -171,22 +149,16 @@ class ChainCRF(torch.nn.Module):
             Label ids, -1 where no token or no labelling is.
         """
         batch = self._batch(scores, mask, lengths)
-        found, offsets = batch.structure.k_best(batch.scores, k), batch.structure.offsets
-        value = np.full((len(found), k), -np.inf)
+        offsets = batch.structure.offsets
+        value = np.full((batch.structure.n_units, k), -np.inf)
         rows = np.full((batch.structure.n_tokens, k), -1, dtype=np.int64)
-        for i, (values, paths) in enumerate(found):
+        for i, (values, paths) in enumerate(batch.structure.k_best(batch.scores, k)):
             value[i, : len(values)] = values
             rows[offsets[i] : offsets[i + 1], : len(values)] = paths.T
-        return batch.on_device(value), batch.of_tokens(rows, -1).movedim(-1, -2)
+        return on_device(value, scores.device), batch.of_tokens(rows, -1).movedim(-1, -2)
 
     @uncompiled
-    def entropy(
-        self,
-        scores: torch.Tensor,
-        mask: Any = None,
-        *,
-        lengths: Any = None,
-    ) -> torch.Tensor:
+    def entropy(self, scores: Any, mask: Any = None, *, lengths: Any = None) -> torch.Tensor:
         """Return the entropy of the labellings of each sequence, as a function of the scores.
 
         Returns

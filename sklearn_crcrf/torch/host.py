@@ -1,6 +1,6 @@
 """Between tensors of any device and the arrays of kernels, which are on the host."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -8,9 +8,6 @@ import numpy as np
 import torch
 
 WIDE = (torch.float32, torch.float64)
-
-Compute = Callable[[], tuple[np.ndarray, Callable[[np.ndarray], list[np.ndarray | None]]]]
-"""A function that returns a value, and its pullback: from weights of the value to gradients."""
 
 
 def on_host(*tensors: torch.Tensor | None) -> list[Any]:
@@ -38,20 +35,25 @@ def on_host(*tensors: torch.Tensor | None) -> list[Any]:
 
 def on_device(array: np.ndarray, device: torch.device, dtype: Any = None) -> torch.Tensor:
     """Return an array as a tensor; a GPU copies it from pinned memory without being waited for."""
-    tensor = torch.from_numpy(np.ascontiguousarray(array))
+    tensor = torch.from_numpy(np.asarray(array, order="C"))
     if device.type == "cuda":
         tensor = tensor.pin_memory()
     return tensor.to(device, non_blocking=device.type == "cuda").to(dtype or tensor.dtype)
 
 
-class _Computed(torch.autograd.Function):
-    """What a function computes on the host, with the gradients that its pullback returns."""
+class Computed(torch.autograd.Function):
+    """A value that was computed on the host, as a function of tensors, given its pullback.
+
+    ``apply`` takes the value, an array; the pullback, from a weight of the value to the gradients
+    of the tensors; and the tensors, or None. The value is on the device of the first tensor, of the
+    type float64 if that is, else float32.
+    """
 
     @staticmethod
-    def forward(ctx: Any, compute: Compute, dtype: torch.dtype, *tensors: Any) -> torch.Tensor:
-        value, ctx.pullback = compute()
+    def forward(ctx: Any, value: np.ndarray, pullback: Callable, *tensors: Any) -> torch.Tensor:
+        ctx.pullback = pullback
         ctx.save_for_backward(*tensors)
-        ctx.kinds = [None if t is None else (t.device, t.dtype) for t in tensors]
+        dtype = torch.float64 if tensors[0].dtype == torch.float64 else torch.float32
         return on_device(value, tensors[0].device, dtype)
 
     @staticmethod
@@ -59,28 +61,7 @@ class _Computed(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise RuntimeError("create_graph: sklearn_crcrf.torch has no second derivatives")
         _ = ctx.saved_tensors  # raises an error if they were modified, as arrays share their memory
-        (host,) = on_host(weight)
-        gradients, needed = ctx.pullback(host.astype(float)), ctx.needs_input_grad[2:]
-        found = zip(gradients, ctx.kinds, needed, strict=True)
-        return None, None, *(on_device(g, *kind) if need else None for g, kind, need in found)
-
-
-def computed(compute: Compute, tensors: Sequence[Any]) -> torch.Tensor:
-    """Return what ``compute`` computes from the numbers of tensors, as a function of them.
-
-    Parameters
-    ----------
-    compute : callable
-        Returns a value, and a pullback to one gradient for each of the tensors.
-    tensors : sequence of Tensor or None
-        The value is on the device of the first one; float64 if that is, else float32.
-
-    Returns
-    -------
-    Tensor
-    """
-    dtype = torch.float64 if tensors[0].dtype == torch.float64 else torch.float32
-    return _Computed.apply(compute, dtype, *tensors)
+        return None, None, *ctx.pullback(weight)
 
 
 def uncompiled(function: Callable) -> Callable:

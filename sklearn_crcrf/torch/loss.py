@@ -130,16 +130,22 @@ class StructuredLoss(torch.nn.Module):
         whole, criterion = batch.structure, self.criterion
         if not all(map(whole.can, criterion.requires)):
             whole.require(criterion.requires, f"criterion={criterion}")
+        given = whole, batch.scores, batch.labels
+        count = {"mean": whole.n_units, "token_mean": whole.n_tokens}.get(self.reduction, 1) or 1
+        is_one = self.reduction != "none" and criterion.is_sum and batch.needs_gradient
         with np.errstate(invalid="ignore"):  # inf - inf, where no labelling is possible
-            loss, pullback = criterion.checked(whole, batch.scores, batch.labels)
+            if is_one:
+                weight = np.full(whole.n_units, 1.0 / count)
+                loss, gradient = criterion.value_and_gradient(*given, weight)
+            else:
+                loss, pullback = criterion.checked(*given)
         batch.check(loss)
+        if is_one:
+            return batch.summed(loss @ weight, gradient)
         if not criterion.is_sum:
             loss, pullback = self._combined(loss, pullback)
         value = batch.computed(loss, pullback)
-        if self.reduction == "none":
-            return value
-        count = {"sum": 1, "mean": whole.n_units, "token_mean": whole.n_tokens}[self.reduction]
-        return value.sum() / count
+        return value if self.reduction == "none" else value.sum() / count
 
     def _combined(self, rows: np.ndarray, pull_rows: Pullback) -> tuple[np.ndarray, Pullback]:
         """Return the loss of a batch that is no sum over sequences, given the rows of all."""

@@ -9,6 +9,8 @@ from .batch import Batch
 from .host import uncompiled
 from .loss import REDUCTIONS, StructuredLoss
 
+LOSSES = {reduction: StructuredLoss(reduction=reduction) for reduction in REDUCTIONS}
+
 
 class CRF(torch.nn.Module):
     """A linear-chain CRF with the names, shapes and signs of pytorch-crf's ``torchcrf.CRF``.
@@ -77,11 +79,10 @@ class CRF(torch.nn.Module):
         Tensor
             Of shape (n_sequences,) for the reduction "none", else of no dimension.
         """
-        if reduction not in REDUCTIONS:
+        if reduction not in LOSSES:
             raise ValueError(f"invalid reduction: {reduction}")
         emissions, tags, mask = self._checked(emissions, tags, mask)
-        loss = StructuredLoss(reduction=reduction)
-        return -loss(emissions, tags, mask, *self._shared())
+        return -LOSSES[reduction](emissions, tags, mask, *self._shared())
 
     @uncompiled
     def decode(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> list[list[int]]:

@@ -87,6 +87,20 @@ def test_gradients(name, structure):
     assert gradients_are_right(loss, torch.tensor(Y), structure)
 
 
+@for_each(("name", "structure"), CASES)
+def test_the_mean_has_the_mean_of_the_gradients(name, structure):
+    if not EVERY[name].is_sum:
+        return
+    given = {"labels": torch.tensor(Y), "structure": STRUCTURES[structure]}
+    gradients = []
+    for reduction in ("mean", "none"):
+        tensors = random_tensors(structure)
+        value = StructuredLoss(EVERY[name], reduction=reduction)(**given, **tensors).mean()
+        gradients.append(torch.autograd.grad(3 * value, [*tensors.values()]))
+    for a, b in zip(*gradients, strict=True):
+        assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
 def test_which_structures_have_which_criteria():
     had = {structure: {name for name, it in CASES if it == structure} for structure in STRUCTURES}
     assert had["chain"] == {*CRITERIA}
@@ -119,7 +133,7 @@ def test_values_are_those_of_the_criterion(name):
     for reduction, value in reduced.items():
         loss = StructuredLoss(EVERY[name], reduction=reduction)
         found = loss(labels=torch.tensor(Y), lengths=lengths, **given)
-        assert found.dtype == torch.float64
+        assert found.dtype == torch.float64 and found.shape == np.shape(value)
         assert_allclose(found.detach().numpy(), value)
 
 
@@ -152,6 +166,8 @@ def test_every_layout_has_the_same_loss():
     chain = Chain(np.append(0, np.cumsum(RAGGED)))
     assert torch.equal(losses(scores[mask], labels[mask], structure=chain), expected)
     assert torch.equal(losses(scores, labels, mask, structure=chain), expected)
+    one = StructuredLoss()(scores[0, :4], labels[0, :4], transitions=transitions)
+    assert one.item() == expected[0].item()  # without lengths, all tokens are one sequence
     swapped = scores.transpose(0, 1).contiguous().transpose(0, 1)  # need not be contiguous
     assert torch.equal(losses(swapped, labels, mask), expected)
 
@@ -174,7 +190,9 @@ def test_sequences_may_be_empty():
     scores, labels, _ = padded()
     loss = StructuredLoss(reduction="none")(scores, labels, lengths=[4, 0, 0])
     assert loss[1:].tolist() == [0, 0]
-    assert StructuredLoss(reduction="sum")(scores[:0], labels[:0]).item() == 0
+    for reduction in ("sum", "mean", "token_mean"):
+        value = StructuredLoss(reduction=reduction)(scores[:0], labels[:0])
+        assert value.shape == () and value.item() == 0
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
@@ -284,7 +302,10 @@ def test_modules_are_copied_and_stored():
         (lambda s, y, m: (s, y, m[:2]), r"^mask has the shape \(2, 5\), but scores \(3, 5\)"),
         (lambda s, y, m: (s.long(), y, m), "^scores must be of floating point, but are of type"),
         (lambda s, y, m: (s[None], y, m), "^scores must have the shape"),
-        (lambda s, y, m: (s.reshape(15, 3), y, None), "^scores without a dimension of sequences"),
+        (
+            lambda s, y, m: (s.reshape(15, 3), y, None),
+            r"^labels has the shape \(3, 5\), but scores",
+        ),
     ],
 )
 def test_wrong_arguments(change, message):
@@ -314,14 +335,14 @@ def test_wrong_options(options, message):
 
 def test_wrong_scores_of_lattices():
     lattice, y = STRUCTURES["lattice"], torch.tensor(Y)
-    for scores, message in (
-        (torch.zeros(10, 3), r"^scores must have the shape \(n_runs,\), but have \(10, 3\)"),
-        (torch.zeros(9), f"^scores have 9 runs, but structure has {lattice.n_runs}"),
+    n = lattice.n_runs
+    for scores, begin, message in (
+        (torch.zeros(10, 3), None, r"^scores must have the shape \(n_runs,\), but have \(10, 3\)"),
+        (torch.zeros(9), None, f"^scores must be those of all {n} runs .* but are 9"),
+        (torch.zeros(n), torch.zeros(3), f"^scores must be those of all {n} runs .* no others"),
     ):
         with pytest.raises(ValueError, match=message):
-            StructuredLoss()(scores, y, structure=lattice)
-    with pytest.raises(ValueError, match=r"^scores of a lattice have those of its transitions"):
-        StructuredLoss()(torch.zeros(lattice.n_runs), y, begin=torch.zeros(3), structure=lattice)
+            StructuredLoss()(scores, y, begin=begin, structure=lattice)
 
 
 def test_scores_that_are_no_numbers():
