@@ -8,7 +8,7 @@ import torch
 
 from ..labels import Constraints
 from ..structures import Lattice, LatticeScores, Pullback, Scores, Structure
-from .host import Computed, on_device, on_host
+from .host import Computed, on_device, on_host, wide
 
 SHARED = ("transitions", "begin", "end")
 
@@ -198,20 +198,20 @@ class Batch:
         return Computed.apply(value, pull, *self.tensors)
 
     def _gradients(self, gradient: Any) -> list[torch.Tensor | None]:
-        """Return a score gradient as the gradients of the tensors that need one."""
+        """Return a score gradient as the gradients of the tensors that need one, in wide types."""
         if isinstance(gradient, LatticeScores):
             arrays: list[Any] = [gradient.runs, *[None] * 4]
         else:
             shared = gradient.transition, gradient.begin, gradient.end, gradient.own
             arrays = [self.layout.unpack(gradient.state), *shared]
         return [
-            None if to is None or not to.requires_grad else on_device(array, to.device, to.dtype)
+            None if to is None or not to.requires_grad else on_device(array, to.device, wide(to))
             for array, to in zip(arrays, self.tensors, strict=True)
         ]
 
-    def of_tokens(self, rows: np.ndarray, fill: float = 0) -> torch.Tensor:
-        """Return what tokens have as a tensor where the scores are; ``fill`` where no token is."""
-        return on_device(self.layout.unpack(rows, fill), self.tensors[0].device)
+    def of_tokens(self, rows: np.ndarray) -> torch.Tensor:
+        """Return integers of tokens as a tensor where the scores are, -1 where no token is."""
+        return on_device(self.layout.unpack(rows, -1), self.tensors[0].device, torch.int64)
 
     def check(self, value: np.ndarray) -> None:
         """Raise ValueError where the value of a sequence is not finite; say where that is from."""

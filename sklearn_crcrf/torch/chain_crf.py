@@ -10,7 +10,7 @@ from ..labels import as_constraints
 from ..labels.constraints.constraints import forbidden_scores
 from ..structures import Chain, ScoreGradient
 from .batch import Batch
-from .host import on_device, uncompiled
+from .host import on_device, uncompiled, wide
 from .loss import StructuredLoss
 
 NAMES = ("transitions", "begin", "end")
@@ -114,7 +114,7 @@ class ChainCRF(torch.nn.Module):
         batch = self._batch(scores, mask, lengths)
         value, y = batch.structure.maximum(batch.scores)
         batch.check(value)
-        return batch.of_tokens(y.astype(np.int64), -1)
+        return batch.of_tokens(y)
 
     @uncompiled
     def marginals(self, scores: Any, mask: Any = None, *, lengths: Any = None) -> torch.Tensor:
@@ -143,19 +143,23 @@ class ChainCRF(torch.nn.Module):
 
         Returns
         -------
-        value : Tensor of shape (n_sequences, k), float64
-            Their scores, -inf where fewer labellings are possible.
+        value : Tensor of shape (n_sequences, k)
+            Their scores, -inf where fewer labellings are possible; float64 if the scores of labels
+            are, else float32.
         labels : Tensor of shape (n_sequences, k, longest), int64
             Label ids, -1 where no token or no labelling is.
         """
+        if k < 1:
+            raise ValueError(f"k must be positive, but is {k}")
         batch = self._batch(scores, mask, lengths)
         offsets = batch.structure.offsets
         value = np.full((batch.structure.n_units, k), -np.inf)
-        rows = np.full((batch.structure.n_tokens, k), -1, dtype=np.int64)
-        for i, (values, paths) in enumerate(batch.structure.k_best(batch.scores, k)):
-            value[i, : len(values)] = values
-            rows[offsets[i] : offsets[i + 1], : len(values)] = paths.T
-        return on_device(value, scores.device), batch.of_tokens(rows, -1).movedim(-1, -2)
+        rows = np.full((batch.structure.n_tokens, k), -1)
+        for i, (found, paths) in enumerate(batch.structure.k_best(batch.scores, k)):
+            value[i, : len(found)] = found
+            rows[offsets[i] : offsets[i + 1], : len(found)] = paths.T
+        values = on_device(value, scores.device, wide(scores))
+        return values, batch.of_tokens(rows).movedim(-1, -2)
 
     @uncompiled
     def entropy(self, scores: Any, mask: Any = None, *, lengths: Any = None) -> torch.Tensor:
@@ -205,6 +209,7 @@ class ChainCRF(torch.nn.Module):
             Label ids, -1 where no token is.
         """
         batch = self._batch(scores, mask, lengths)
-        seed = torch.randint(2**63 - 1, (), generator=generator).item()
+        device = None if generator is None else generator.device
+        seed = torch.randint(2**63 - 1, (), generator=generator, device=device).item()
         y = batch.structure.sample(batch.scores, n_samples, np.random.default_rng(seed))
-        return batch.of_tokens(y.T.astype(np.int64), -1).movedim(-1, 0)
+        return batch.of_tokens(y.T).movedim(-1, 0)

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 
-WIDE = (torch.float32, torch.float64)
-
 
 def on_host(*tensors: torch.Tensor | None) -> list[Any]:
     """Return tensors as arrays; halves become float32.
@@ -23,8 +21,8 @@ def on_host(*tensors: torch.Tensor | None) -> list[Any]:
             copies.append(None)
             continue
         tensor = tensor.detach()
-        if tensor.is_floating_point() and tensor.dtype not in WIDE:
-            tensor = tensor.float()
+        if tensor.is_floating_point():
+            tensor = tensor.to(wide(tensor))
         copies.append(tensor.to("cpu", non_blocking=tensor.is_cuda))
         if tensor.is_cuda:
             streams.add(torch.cuda.current_stream(tensor.device))
@@ -33,12 +31,17 @@ def on_host(*tensors: torch.Tensor | None) -> list[Any]:
     return [None if copy is None else copy.numpy() for copy in copies]
 
 
-def on_device(array: np.ndarray, device: torch.device, dtype: Any = None) -> torch.Tensor:
+def wide(tensor: torch.Tensor) -> torch.dtype:
+    """Return the type in which a function of a tensor is computed: float64, or float32."""
+    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
+
+
+def on_device(array: np.ndarray, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
     """Return an array as a tensor; a GPU copies it from pinned memory without being waited for."""
-    tensor = torch.from_numpy(np.asarray(array, order="C"))
-    if device.type == "cuda":
-        tensor = tensor.pin_memory()
-    return tensor.to(device, non_blocking=device.type == "cuda").to(dtype or tensor.dtype)
+    tensor = torch.from_numpy(np.asarray(array, order="C")).to(dtype)
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 class Computed(torch.autograd.Function):
@@ -53,8 +56,7 @@ class Computed(torch.autograd.Function):
     def forward(ctx: Any, value: np.ndarray, pullback: Callable, *tensors: Any) -> torch.Tensor:
         ctx.pullback = pullback
         ctx.save_for_backward(*tensors)
-        dtype = torch.float64 if tensors[0].dtype == torch.float64 else torch.float32
-        return on_device(value, tensors[0].device, dtype)
+        return on_device(value, tensors[0].device, wide(tensors[0]))
 
     @staticmethod
     def backward(ctx: Any, weight: torch.Tensor) -> tuple:

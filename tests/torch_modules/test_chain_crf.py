@@ -71,6 +71,7 @@ def test_the_best_labellings():
         assert best[i, :length].tolist() == list(every[order[0]])
         assert_array_equal(ranked[i, :n, :length], [every[j] for j in order])
         assert_allclose(value[i, :n], total[order])
+        assert value.dtype == torch.float64
         assert (value[i, n:] == -np.inf).all() and (ranked[i, n:] == -1).all()
         assert (ranked[i, :, length:] == -1).all()
 
@@ -173,6 +174,8 @@ def test_wrong_arguments():
             method(scores, lengths=[4, 2, 3])
         with pytest.raises(ValueError, match=r"^sequence 1: "):
             method(torch.full_like(scores, -np.inf).index_fill(0, torch.tensor([0]), 0.0), mask)
+    with pytest.raises(ValueError, match=r"^k must be positive, but is 0"):
+        crf.k_best(scores, 0, mask)
     with pytest.raises(ValueError, match="path of sequence 0 is possible"):
         crf.sample(torch.full((1, 2, 3), -np.inf))
     with pytest.raises(ValueError, match=r"^transitions must have the shape \(4, 4\)"):

@@ -211,6 +211,15 @@ def test_types_of_numbers(dtype):
         assert error <= torch.finfo(dtype).eps if dtype != torch.float64 else error < 1e-12
 
 
+def test_the_scale_of_gradients_of_halves():
+    """As torch.amp.GradScaler scales them: the scale itself is no half."""
+    scores, labels, mask = padded(dtype=torch.float16)
+    (2.0**16 * StructuredLoss("log_loss")(scores, labels, mask)).backward()
+    exact = scores.detach().double().requires_grad_()
+    StructuredLoss()(exact, labels, mask).backward()
+    assert_allclose(scores.grad.double() / 2**16, exact.grad, rtol=1e-3)
+
+
 def test_only_what_needs_a_gradient_gets_one():
     scores, labels, mask = padded()
     transitions = torch.zeros(3, 3, dtype=torch.double, requires_grad=True)
