@@ -15,7 +15,16 @@ from .crfsuite.content import crfsuite_content
 from .files import LEVEL, read_content, write_content
 from .linear import linear_tagger
 from .small import small, unpacked
-from .sums import MOST_CERTAIN, ChainScores, Edges, PathSum, RunTables, SequenceLattice, too_large
+from .sums import (
+    MOST_CERTAIN,
+    ChainScores,
+    Edges,
+    PathSum,
+    RunTables,
+    SequenceLattice,
+    SequencePaths,
+    too_large,
+)
 
 # What makes the compiled tagger of each kind of model, and what reads its input.
 KINDS: dict[str, Callable[[Content, list, Any], tuple[Any, Callable | None]]] = {
@@ -24,7 +33,7 @@ KINDS: dict[str, Callable[[Content, list, Any], tuple[Any, Callable | None]]] = 
 }
 
 # How many arrays of the size of the transitions are made of them.
-COPIES = 6
+COPIES = 9
 # The arrays that may be of single precision.
 WEIGHTS = {"coef", "coef.data", "state.data", "edge.data"}
 
@@ -78,7 +87,10 @@ class Tagger:
     (('D', 'N', 'V'), 0.79)
     """
 
-    __slots__ = ("_chain", "_compiled", "_content", "_in_one_call", "_largest", "_read", "_runs")
+    __slots__ = (
+        *("_chain", "_compiled", "_content", "_in_one_call", "_largest", "_read", "_runs"),
+        "_tables",
+    )
 
     def __init__(self, content: Content):
         content = content._replace(
@@ -105,7 +117,8 @@ class Tagger:
             raise ValueError("the setting 'training_columns' is not valid")
         if not isinstance(content.settings.get("training_separator"), str | None):
             raise ValueError("the setting 'training_separator' is not valid")
-        self._compiled, self._read = KINDS[kind](content, labels, ChainTables(*self._chain))
+        self._tables = ChainTables(*self._chain)
+        self._compiled, self._read = KINDS[kind](content, labels, self._tables)
         self._runs = RunTables(content, n)
         self._in_one_call = content.setting("decoding", str) != "marginal" and not self.run_tables
         tables = (part for *_, score, unseen in self.run_tables for part in (score, unseen))
@@ -274,6 +287,28 @@ class Tagger:
         state, edges = self._compiled.scores_of(self._inputs(sequences))
         edges = Edges.none(len(state)) if edges is None else Edges(*edges)
         return ChainScores(state, *self._chain, edges)
+
+    def paths(self, tokens: Iterable) -> SequencePaths:
+        """Read one sequence once, to ask for its labels and for probabilities.
+
+        Parameters
+        ----------
+        tokens : as for a call
+            At least one token.
+
+        Returns
+        -------
+        SequencePaths
+
+        Raises
+        ------
+        ValueError
+            If there are scores of more than two labels, or of the pairs of labels of single tokens.
+        """
+        state, edges = self._compiled.scores_of(self._inputs([tokens]))
+        if edges is not None or self.run_tables:
+            raise ValueError("this tagger has scores of pairs of tokens, or of more labels")
+        return SequencePaths(self._tables, self._chain, state)
 
     def in_single_precision(self) -> "Tagger":
         """Return the same tagger with weights in single precision, which take half the memory."""

@@ -4,8 +4,11 @@ immutable; all work space belongs to the call. See chain/viterbi.pxi for the rec
 
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
+from libc.math cimport exp, log
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
+
+from sklearn_crcrf._kernels.vectors cimport exponentiate, pack, product
 
 include "sklearn_crcrf/_kernels/chain/viterbi.pxi"
 
@@ -15,6 +18,8 @@ cdef enum: SHORT = 8192
 # Number of sequences that are read, then labelled without the interpreter lock.
 cdef enum: BATCH = 32
 cdef enum: ALIGNED = 64
+# Scores of one token may differ by this much, so that no probability is rounded to 0.
+cdef double WIDEST = 600.0
 
 
 cdef struct Decoded:
@@ -28,6 +33,10 @@ cdef class ChainTables:
     cdef:
         Step step                  # all of it but the work space of a call
         double[:, ::1] ends        # (2, width) begin and end scores
+        double top                 # the highest transition score
+        double spread              # less the lowest one
+        double[:, ::1] forwards    # (n, width) exp(transition - top), packed
+        double[:, ::1] backwards   # its transpose, packed
         list kept                  # what the step points to
 
     def __cinit__(
@@ -48,6 +57,117 @@ cdef class ChainTables:
         self.step.edges.score = NULL
         for j in range(n):
             gain_row(&self.step, j)
+        self.top = max(np.max(transition), -1e300)
+        self.spread = self.top - np.min(transition)
+        self.forwards, self.backwards = rows_of(n, self.step.width), rows_of(n, self.step.width)
+        potential = np.exp(np.subtract(transition, self.top))
+        self.set_potentials(potential)
+
+    cdef void set_potentials(self, const double[:, ::1] potential):
+        cdef int64_t n = potential.shape[0]
+        pack(&potential[0, 0], n, n, 1, &self.forwards[0, 0])
+        pack(&potential[0, 0], n, 1, n, &self.backwards[0, 0])
+
+    def best_path(self, const double[:, ::1] state not None):
+        """The labels of the best path, (n_tokens,) int32; state is (n_tokens, n), not empty."""
+        cdef:
+            int64_t n_tokens = state.shape[0], width = self.step.width, t, j
+            size_t n_work = width + n_tokens * (width + self.step.n_words)
+            void *memory = malloc(n_work * sizeof(double) + ALIGNED)
+            double *delta = <double *>aligned(memory)
+            int32_t[::1] path
+            Decoded decoded
+        labels = path = np.empty(n_tokens, dtype=np.int32)
+        if memory == NULL:
+            raise MemoryError
+        with nogil:
+            for t in range(n_tokens):
+                for j in range(width):
+                    delta[t * width + j] = state[t, j] if j < self.step.n else NAN
+            decoded = self.decode(NULL, n_tokens, delta, delta + n_tokens * width, &path[0])
+            free(memory)
+        check_decoded(decoded, -1)
+        return labels
+
+    def marginals(self, const double[:, ::1] state not None):
+        """The log-partition, and the probabilities of labels, (n_tokens, n).
+
+        state is (n_tokens, n), not empty. The log-partition is NaN if scores differ so much that
+        probabilities could be rounded to 0; then there are no probabilities.
+        """
+        cdef:
+            int64_t n_tokens = state.shape[0], width = self.step.width
+            size_t n_work = (3 * n_tokens + 1) * width + n_tokens
+            void *memory = malloc(n_work * sizeof(double) + ALIGNED)
+            double[:, ::1] out
+            double log_z
+        marginals = out = np.empty((n_tokens, self.step.n))
+        if memory == NULL:
+            raise MemoryError
+        with nogil:
+            log_z = self.sum_paths(state, <double *>aligned(memory), out)
+            free(memory)
+        return log_z, marginals
+
+    cdef double sum_paths(
+        self,
+        const double[:, ::1] state,    # (n_tokens, n) IN
+        double *work,                  # (3 * n_tokens + 1) * width + n_tokens numbers
+        double[:, ::1] marginals,      # (n_tokens, n) OUT
+    ) noexcept nogil:
+        """The log-partition, by the scaled recursions forwards and backwards.
+
+        With v_t(j) = exp(state(t, j) - m_t), and m_t the highest score of the token:
+        alpha_t(j) = v_t(j) sum_i alpha_{t-1}(i) exp(transition(i, j) - top) / c_t, where c_t makes
+        the sum 1; beta_t(i) = sum_j exp(transition(i, j) - top) v_{t+1}(j) beta_{t+1}(j) / c_{t+1};
+        p(y_t = j) = alpha_t(j) beta_t(j), and log Z is the sum of all log c_t, m_t and top.
+        """
+        cdef:
+            int64_t n_tokens = state.shape[0], n = self.step.n, width = self.step.width, t, j
+            double *v = work
+            double *alpha = v + n_tokens * width
+            double *beta = alpha + n_tokens * width
+            double *ahead = beta + n_tokens * width
+            double *c = ahead + width
+            double *row
+            double log_z = (n_tokens - 1) * self.top, high, low
+        for t in range(n_tokens):
+            row = v + t * width
+            high, low = -INFINITY, INFINITY
+            for j in range(width):
+                row[j] = state[t, j] if j < n else -INFINITY
+            for j in range(n):
+                if t == 0:
+                    row[j] += self.ends[0, j]
+                if t == n_tokens - 1:
+                    row[j] += self.ends[1, j]
+                high, low = max(high, row[j]), min(low, row[j])
+            if not high - low + self.spread < WIDEST:
+                return NAN
+            exponentiate(row, width, high, row)
+            log_z += high
+        for t in range(n_tokens):
+            row = alpha + t * width
+            if t > 0:
+                product(row - width, 1, &self.forwards[0, 0], n, width, row)
+            c[t] = 0.0
+            for j in range(width):
+                row[j] = v[t * width + j] * (row[j] if t > 0 else 1.0)
+                c[t] += row[j]
+            log_z += log(c[t])
+            for j in range(width):
+                row[j] /= c[t]
+        for t in range(n_tokens - 1, -1, -1):
+            row = beta + t * width
+            for j in range(width):
+                row[j] = 1.0
+            if t < n_tokens - 1:
+                for j in range(width):
+                    ahead[j] = row[width + j] * v[(t + 1) * width + j] / c[t + 1]
+                product(ahead, 1, &self.backwards[0, 0], n, width, row)
+            for j in range(n):
+                marginals[t, j] = alpha[t * width + j] * row[j]
+        return log_z
 
     cdef Decoded decode(
         self,

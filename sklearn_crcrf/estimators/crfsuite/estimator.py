@@ -331,7 +331,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         -------
         labels : list
         """
-        return self.predict([xseq])[0]
+        return CRFsuiteTagger(self).tag(xseq)
 
     def predict_marginals(self, X: Any) -> list[list[dict]]:
         """Marginal probabilities of the labels of each token.
@@ -362,7 +362,9 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         probabilities : list of dicts
             From labels to probabilities, one for each token.
         """
-        return self.predict_marginals([xseq])[0]
+        tagger = CRFsuiteTagger(self)
+        tagger.set(xseq)
+        return [dict(zip(tagger.labels(), row, strict=True)) for row in tagger.marginals()]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of the labels of all tokens.

@@ -1,14 +1,13 @@
 """What programs for python-crfsuite expect of a tagger, and of predicted labels."""
 
-from collections.abc import Iterator
-from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ...data.ragged import object_array
-from ...structures import Scores, Structure
+from ...serving.crfsuite.tagger import SequenceTagger
+from .attribute_lists import read_attributes
 
 
 class LabelLists(list):
@@ -31,7 +30,7 @@ class LabelLists(list):
         return list(self)
 
 
-class CRFsuiteTagger:
+class CRFsuiteTagger(SequenceTagger):
     """The methods of ``pycrfsuite.Tagger`` for a fitted model.
 
     Parameters
@@ -53,66 +52,6 @@ class CRFsuiteTagger:
 
     def __init__(self, crf: Any):
         self._crf = crf
-        self._xseq: Any = None
-        self._marginals: list[list[float]] = []
-        self._number: dict = {}
-
-    def labels(self) -> list:
-        """Return all labels."""
-        return self._crf.classes_ or []
-
-    def set(self, xseq: Any) -> None:
-        """Set the sequence that the other methods are about."""
-        self._xseq, self._marginals = list(xseq) if isinstance(xseq, Iterator) else xseq, []
-
-    def tag(self, xseq: Any = None) -> list:
-        """Return the labels of the best path of a sequence, by default of the one that was set."""
-        if xseq is not None:
-            self.set(xseq)
-        self._require_sequence()
-        if isinstance(self._xseq, list):
-            with suppress(TypeError, ValueError):
-                return self._crf._kept_tagger()(self._xseq)
-        # This takes bytes too, and its errors name the token.
-        return self._crf.predict_single(self._xseq)
-
-    def marginal(self, y: Any, pos: int) -> float:
-        """Return the probability of the label y at a position of the sequence that was set."""
-        self._require_sequence()
-        if not self._marginals:
-            crf = self._crf
-            self._number = {label: i for i, label in enumerate(crf.classes_)}
-            if isinstance(self._xseq, list):
-                with suppress(TypeError, ValueError):
-                    self._marginals = crf._kept_tagger().probabilities(self._xseq).tolist()
-            if not self._marginals:
-                tokens = crf.predict_marginals_single(self._xseq)
-                self._marginals = [list(token.values()) for token in tokens]
-        return self._marginals[pos][self._number[y]]
-
-    def probability(self, yseq: Any) -> float:
-        """Return the probability of labels of the sequence that was set.
-
-        Raises
-        ------
-        ValueError
-            If they are not as many as the tokens, or a label is unknown.
-        """
-        self._require_sequence()
-        rows, crf = self._crf._rows([self._xseq]), self._crf.crf_
-        number = {label: i for i, label in enumerate(crf.classes_.tolist())}
-        yseq = list(yseq)
-        if len(yseq) != rows.data.shape[0] or not set(yseq) <= set(number):
-            raise ValueError(
-                f"yseq must be {rows.data.shape[0]} labels out of {[*number]}, got {yseq!r}"
-            )
-        path = np.array([number[label] for label in yseq], dtype=np.int32)
-
-        def log_probability(structure: Structure, scores: Scores, first: int) -> np.ndarray:
-            return structure.score(scores, path)[0] - structure.log_partition(scores)[0]
-
-        (found,), _ = crf._map(rows, log_probability)
-        return float(np.exp(found)[0])
 
     def info(self) -> SimpleNamespace:
         """Labels and attributes with their numbers, and weights, as ``pycrfsuite`` has them."""
@@ -125,6 +64,10 @@ class CRFsuiteTagger:
             transitions=crf.transition_features_,
         )
 
-    def _require_sequence(self) -> None:
-        if self._xseq is None:
-            raise ValueError("no sequence is set: call set(xseq) first")
+    def _opened(self) -> Any:
+        return self._crf._kept_tagger()
+
+    def _read(self, xseq: Any) -> list:
+        read = read_attributes([xseq])
+        self._crf.vectorizer_.transform(read)  # its errors name the token
+        return read.data.tolist()

@@ -85,8 +85,10 @@ def test_a_model_of_crfsuite_predicts_as_it_did(model, content):
     assert sorted(crf.tagger_.info().attributes) == sorted(info.attributes)
     ours = crf.tagger_
     ours.set(X[0])
-    with pytest.raises(ValueError, match=r"yseq must be \d+ labels out of .*, got \['Q'\]"):
+    with pytest.raises(ValueError, match=r"yseq has 1 labels, but the sequence \d+ tokens"):
         ours.probability(["Q"])
+    with pytest.raises(RuntimeError, match=r"'Q' is no label of the model, which has \["):
+        ours.probability(["Q"] * len(X[0]))
     for file in (io.BytesIO(content), io.BytesIO(gzip.compress(content))):
         assert read_crfsuite_model(file).state_features_ == crf.state_features_
 

@@ -1,0 +1,1 @@
+"""The interfaces of other packages, for programs that are written for them."""

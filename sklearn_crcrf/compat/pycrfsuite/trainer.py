@@ -1,0 +1,385 @@
+"""The trainer of python-crfsuite, over CRFsuiteCRF."""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...estimators.crfsuite import CRFsuiteCRF
+from ...estimators.crfsuite.weights import as_crfsuite_model
+from ...serving.crfsuite.binary_model import CRFsuiteModel, crfsuite_bytes
+from ...training.monitor import Iteration, listening
+from ...utils.replacing import replacing
+from ._logparser import TrainLogParser
+from .items import ItemSequence
+
+
+class Parameter(NamedTuple):
+    """A parameter of training."""
+
+    default: Any
+    help: str
+    # Its name in CRFsuiteCRF, if it has another one.
+    name: str | None = None
+
+
+FEATURES = {
+    "feature.minfreq": Parameter(0.0, "Features that occur less often have no weight.", "min_freq"),
+    "feature.possible_states": Parameter(
+        False, "Whether all pairs of attribute and label are features.", "all_possible_states"
+    ),
+    "feature.possible_transitions": Parameter(
+        False, "Whether all pairs of labels are features.", "all_possible_transitions"
+    ),
+}
+SIGMA = Parameter(1.0, "Strength of the L2 penalty.")
+PERIOD = Parameter(10, "Over how many iterations the objective must fall by delta.")
+DELTA = "Training ends when the objective falls by a smaller part."
+EPOCHS = {
+    "max_iterations": Parameter(100, "Number of epochs."),
+    "epsilon": Parameter(0.0, "Training ends when the loss is at most this."),
+}
+ALGORITHMS: dict[str, dict[str, Parameter]] = {
+    "lbfgs": FEATURES
+    | {
+        "c1": Parameter(0.0, "Strength of the L1 penalty."),
+        "c2": SIGMA,
+        "max_iterations": Parameter(2**31 - 1, "Number of iterations."),
+        "num_memories": Parameter(6, "Number of steps that are kept."),
+        "epsilon": Parameter(1e-5, "Training ends when the gradient is this small."),
+        "period": PERIOD,
+        "delta": Parameter(1e-5, DELTA),
+        "linesearch": Parameter("MoreThuente", "Name of the line search."),
+        "max_linesearch": Parameter(20, "Number of trials of a line search."),
+    },
+    "l2sgd": FEATURES
+    | {
+        "c2": SIGMA,
+        "max_iterations": Parameter(1000, "Number of epochs."),
+        "period": PERIOD,
+        "delta": Parameter(1e-6, DELTA),
+        "calibration.eta": Parameter(0.1, "First rate that is tried.", "calibration_eta"),
+        "calibration.rate": Parameter(2.0, "Factor between rates.", "calibration_rate"),
+        "calibration.samples": Parameter(1000.0, "Number of sequences.", "calibration_samples"),
+        "calibration.candidates": Parameter(10, "Number of rates.", "calibration_candidates"),
+        "calibration.max_trials": Parameter(20, "Number of trials.", "calibration_max_trials"),
+    },
+    "averaged-perceptron": FEATURES | EPOCHS,
+    "passive-aggressive": FEATURES
+    | {
+        "type": Parameter(1, "0 for no limit of the steps, 1 for PA-I, 2 for PA-II.", "pa_type"),
+        "c": Parameter(1.0, "Limit of the steps."),
+        "error_sensitive": Parameter(True, "Whether the margin grows with the wrong labels."),
+        "averaging": Parameter(True, "Whether the mean of all weights is taken."),
+    }
+    | EPOCHS,
+    "arow": FEATURES
+    | {
+        "variance": Parameter(1.0, "Variance of the weights before training."),
+        "gamma": Parameter(1.0, "Counterweight of the steps."),
+    }
+    | EPOCHS,
+}
+SHORT_NAMES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
+
+
+class CRFSuiteError(Exception):
+    """What CRFsuite reports; nothing here raises it."""
+
+
+class BaseTrainer:
+    """Trains models of CRFsuite, as ``pycrfsuite.BaseTrainer``.
+
+    Parameters
+    ----------
+    algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
+        None is "lbfgs".
+    params : dict, optional
+        As for :meth:`set_params`.
+    verbose : bool, default=True
+        Whether to print the log.
+    """
+
+    verbose: Any = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "BaseTrainer":
+        """Make a trainer that is ready, even if a subclass does not call our constructor."""
+        self = super().__new__(cls)
+        self.clear()
+        self.select("lbfgs")
+        return self
+
+    def __init__(
+        self, algorithm: str | None = None, params: Mapping | None = None, verbose: Any = True
+    ):
+        if algorithm is not None:
+            self.select(algorithm)
+        if params is not None:
+            self.set_params(params)
+        self.verbose = verbose
+
+    def clear(self) -> None:
+        """Remove all sequences."""
+        self._sequences: list[tuple[list[dict], list[str], int]] = []
+
+    def append(self, xseq: Any, yseq: Sequence[str], group: int = 0) -> None:
+        """Add a sequence.
+
+        Parameters
+        ----------
+        xseq : list of tokens, or ItemSequence
+            As :class:`ItemSequence` takes them.
+        yseq : list of str
+        group : int
+            Number of the part of the data that it belongs to.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many labels as tokens.
+        TypeError
+            If a token is of another type, or a label is not a str.
+        """
+        items, labels = ItemSequence(xseq)._items, list(yseq)
+        for label in labels:
+            if not isinstance(label, str):
+                raise TypeError(f"a label must be a str, got {label!r}")
+        if len(items) != len(labels):
+            raise ValueError(
+                f"The numbers of items and labels differ: |x| = {len(items)}, |y| = {len(labels)}"
+            )
+        self._sequences.append((items, labels, int(group)))
+
+    def select(self, algorithm: str, type: str = "crf1d") -> None:
+        """Choose an algorithm, with its default parameters."""
+        name = SHORT_NAMES.get(algorithm.lower(), algorithm.lower())
+        if name not in ALGORITHMS or type != "crf1d":
+            raise ValueError(f"Bad arguments: algorithm={algorithm!r}, type={type!r}")
+        self._algorithm = name
+        self._values = {key: parameter.default for key, parameter in ALGORITHMS[name].items()}
+
+    def params(self) -> list[str]:
+        """List the names of all parameters of the algorithm."""
+        return list(self._values)
+
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        """Set several parameters."""
+        for name, value in params.items():
+            self.set(name, value)
+
+    def get_params(self) -> dict[str, Any]:
+        """Return all parameters."""
+        return dict(self._values)
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a parameter."""
+        kind = type(self.get(name))
+        self._values[name] = value if kind is str else kind(float(value))
+
+    def get(self, name: str) -> Any:
+        """Return a parameter."""
+        if name not in self._values:
+            raise ValueError(f"Parameter not found: {name}")
+        return self._values[name]
+
+    def help(self, name: str) -> str:
+        """Say what a parameter is."""
+        self.get(name)
+        return ALGORITHMS[self._algorithm][name].help
+
+    def message(self, message: str) -> None:
+        """Take a line of the log; by default it is printed if the trainer is verbose."""
+        if self.verbose:
+            print(message, end="")
+
+    def train(self, model: str | os.PathLike, holdout: int = -1) -> None:
+        """Train on all sequences, and write the model.
+
+        Parameters
+        ----------
+        model : str or path-like
+            Name of the file; none is written if it is empty.
+        holdout : int, default=-1
+            The sequences of this group are left out; the log says how well they are labelled after
+            the last iteration. -1 for none.
+        """
+        self._before_train()
+        self._log(self._lines_before(holdout))
+        start, crf = time.perf_counter(), None
+        # The last iteration; how well labels are found is known after it.
+        iteration: list[str] = []
+
+        def tell(told: Iteration) -> None:
+            if iteration:
+                self._log([*iteration, "\n"])
+            iteration[:] = _lines_of(told, told.seconds - seconds.pop())
+            seconds.append(told.seconds)
+
+        seconds = [0.0]
+        data = [(x, y) for x, y, group in self._sequences if group != holdout]
+        if any(y for _, y in data):
+            with listening(tell):
+                crf = self._estimator().fit(*zip(*data, strict=True))
+            held_out = [(x, y) for x, y, group in self._sequences if group == holdout]
+            self._log([*iteration, *_evaluation(crf, held_out), "\n"])
+        self._log(_lines_after(time.perf_counter() - start, crf))
+        if model:
+            content = crfsuite_bytes(self._model(crf))
+            with replacing(model) as file:
+                file.write(content)
+
+    def _log(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.message(line)
+
+    def _before_train(self) -> None:
+        """Prepare for the log."""
+
+    def _estimator(self) -> CRFsuiteCRF:
+        parameters = ALGORITHMS[self._algorithm]
+        given = {
+            parameters[key].name or key: value
+            for key, value in self._values.items()
+            if value != parameters[key].default
+        }
+        return CRFsuiteCRF(self._algorithm, **given)
+
+    def _model(self, crf: CRFsuiteCRF | None) -> CRFsuiteModel:
+        """Return the model, whose labels are in the order of their occurrence, as CRFsuite's."""
+        nothing: Any = np.empty(0), (np.empty(0, dtype=np.int64),) * 2
+        if crf is None:
+            return CRFsuiteModel([], [], nothing, nothing)
+        model = as_crfsuite_model(crf.crf_)
+        found = dict.fromkeys(label for _, labels, _ in self._sequences for label in labels)
+        order = [label for label in found if label in {*model.labels}]
+        place = {label: i for i, label in enumerate(order)}
+        number = np.array([place[label] for label in model.labels])
+        (state, (attribute, label)), (weight, (previous, current)) = model[2:]
+        states, transitions = (attribute, number[label]), (number[previous], number[current])
+        return CRFsuiteModel(order, model.attributes, (state, states), (weight, transitions))
+
+    def _lines_before(self, holdout: int) -> Iterator[str]:
+        settings = [f"{name}: {_shown(value)}\n" for name, value in self._values.items()]
+        if holdout >= 0:
+            yield from (f"Holdout group: {holdout + 1}\n", "\n")
+        yield from ("Feature generation\n", "type: CRF1d\n", *settings[: len(FEATURES)])
+        for i in range(10):
+            yield from (str(i), *"....")
+        yield from ("10", "\n", "Seconds required: 0.000\n", "\n", f"{self._algorithm}\n")
+        yield from (*settings[len(FEATURES) :], "\n")
+
+
+class Trainer(BaseTrainer):
+    """Trains models of CRFsuite, as ``pycrfsuite.Trainer``, and tells what its log says.
+
+    Its methods ``on_start``, ``on_featgen_progress``, ``on_featgen_end``, ``on_prepared``,
+    ``on_prepare_error``, ``on_iteration``, ``on_optimization_end`` and ``on_end`` get the lines of
+    a part of the log when it ends, and print them; a subclass may do something else.
+
+    Parameters
+    ----------
+    algorithm, params, verbose
+        As in :class:`BaseTrainer`. The methods are called only if it is verbose.
+
+    Attributes
+    ----------
+    logparser : TrainLogParser or None
+        The log, and the figures in it; None before training.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn_crcrf.compat import pycrfsuite
+    >>> trainer = pycrfsuite.Trainer("lbfgs", {"c2": 0.1}, verbose=False)
+    >>> trainer.append([{"word": "the"}, {"word": "dog"}], ["D", "N"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trainer.train(f"{folder}/model.crfsuite")
+    >>> trainer.get("c2"), round(trainer.logparser.last_iteration["loss"], 1)
+    (0.1, 0.6)
+    """
+
+    logparser: TrainLogParser | None = None
+
+    def _before_train(self) -> None:
+        self.logparser = TrainLogParser()
+
+    def message(self, message: str) -> None:
+        """Take a line of the log, and tell what ends with it."""
+        parser = self.logparser or TrainLogParser()
+        event = parser.feed(message)
+        if event is None or not self.verbose:
+            return
+        more = {"featgen_progress": parser.featgen_percent, "iteration": parser.last_iteration}
+        given = [parser.last_log, more[event]] if event in more else [parser.last_log]
+        getattr(self, f"on_{event}")(*given)
+
+    def on_start(self, log: str) -> None:
+        """Take the first line."""
+        print(log, end="")
+
+    def on_featgen_progress(self, log: str, percent: int) -> None:
+        """Take a sign of progress."""
+        print(log, end="")
+
+    def on_iteration(self, log: str, info: dict) -> None:
+        """Take the lines of an iteration, and its figures."""
+        print(log, end="")
+
+    on_featgen_end = on_prepared = on_prepare_error = on_optimization_end = on_end = on_start
+
+
+def _lines_of(iteration: Iteration, seconds: float) -> list[str]:
+    """Return the lines of an iteration, which took so many seconds."""
+    lines = [f"***** Iteration #{iteration.number} *****\n", f"Loss: {iteration.loss:f}\n"]
+    if iteration.gradient_norm is not None:
+        lines.append(f"Error norm: {iteration.gradient_norm:f}\n")
+    return [*lines, f"Seconds required for this iteration: {seconds:.3f}\n"]
+
+
+def _evaluation(crf: CRFsuiteCRF, held_out: list) -> Iterator[str]:
+    """Say how well sequences that are held out are labelled."""
+    if not held_out:
+        return
+    y = [labels for _, labels in held_out]
+    predicted = crf.predict([items for items, _ in held_out])
+    pairs = Counter(zip(chain(*y), chain(*predicted), strict=True))
+    rates = []
+    yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
+    for label in dict.fromkeys(chain(crf.classes_ or (), *y)):
+        model, ref = (sum(n for p, n in pairs.items() if p[k] == label) for k in (1, 0))
+        match = pairs[label, label]
+        rates.append([match / max(model, 1), match / max(ref, 1), 2 * match / max(model + ref, 1)])
+        shown = ", ".join(f"{rate:.4f}" if model or ref else "******" for rate in rates[-1])
+        yield f"    {label}: ({match}, {model}, {ref}) ({shown})\n"
+    means = ", ".join(f"{mean:f}" for mean in np.mean(rates, axis=0))
+    yield f"Macro-average precision, recall, F1: ({means})\n"
+    right, all_tokens = sum(n for (a, b), n in pairs.items() if a == b), pairs.total()
+    yield f"Item accuracy: {right} / {all_tokens} ({right / max(all_tokens, 1):.4f})\n"
+    whole = sum(a == b for a, b in zip(y, predicted, strict=True))
+    yield f"Instance accuracy: {whole} / {len(y)} ({whole / len(y):.4f})\n"
+
+
+def _lines_after(seconds: float, crf: CRFsuiteCRF | None) -> Iterator[str]:
+    how = "resulted in convergence"
+    if crf is None:
+        how = "terminated with error: there are no sequences"
+    elif not crf.converged_:
+        how = "terminated with the maximum number of iterations"
+    yield from (f"Training {how}\n", f"Total seconds required for training: {seconds:.3f}\n")
+    yield from ("\n", "Storing the model\n")
+    if crf is not None:
+        n = len(crf.state_features_ or ()) + len(crf.transition_features_ or ())
+        yield f"Number of active features: {n}\n"
+        yield f"Number of active attributes: {crf.num_attributes_}\n"
+    yield from ("Seconds required: 0.000\n", "\n")
+
+
+def _shown(value: Any) -> str:
+    """Write the value of a parameter as CRFsuite does."""
+    if isinstance(value, str):
+        return value
+    return f"{value:f}" if isinstance(value, float) else f"{value:d}"
