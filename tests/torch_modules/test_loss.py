@@ -10,7 +10,7 @@ import pytest
 from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.criteria import CRITERIA, MCEF1, SoftmaxMargin, log_loss
+from sklearn_crcrf.criteria import CRITERIA, MCEF1, SoftmaxMargin, local_log_loss, log_loss
 from sklearn_crcrf.labels import roles_of
 from sklearn_crcrf.structures import (
     Candidates,
@@ -45,7 +45,11 @@ STRUCTURES = {
     "segments": SemiMarkovChain(OFFSETS, ROLES, 2, Spans.all(OFFSETS, 2)),
     "lattice": Lattice(OFFSETS, CANDIDATES, 2),
 }
-EVERY = {**CRITERIA, "segment costs": SoftmaxMargin(segment_cost=0.7)}
+EVERY = {
+    **CRITERIA,
+    "local_log_loss": local_log_loss,
+    "segment costs": SoftmaxMargin(segment_cost=0.7),
+}
 EVERY = {name: criterion.for_labels(CLASSES) for name, criterion in EVERY.items()}
 CASES = [
     (name, structure)
@@ -103,7 +107,7 @@ def test_the_mean_has_the_mean_of_the_gradients(name, structure):
 
 def test_which_structures_have_which_criteria():
     had = {structure: {name for name, it in CASES if it == structure} for structure in STRUCTURES}
-    assert had["chain"] == {*CRITERIA}
+    assert had["chain"] == {*CRITERIA, "local_log_loss"}
     assert had["segments"] >= {"log_loss", "max_margin", "softmax_margin", "mce", "mce_f1"}
     assert all({"log_loss", "max_margin", "softmax_margin"} <= names for names in had.values())
 
@@ -287,6 +291,30 @@ def test_parallel_modules():
     with ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(crf, scores, labels, mask) for _ in range(40)]
         assert all(torch.equal(job.result(), expected) for job in jobs)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_scores_on_a_gpu(dtype):
+    scores, labels, mask = padded(dtype=dtype)
+    crf = ChainCRF(3)
+    expected = [crf(scores, labels, mask)]
+    expected += torch.autograd.grad(expected[0], [scores, *crf.parameters()])
+    crf, moved = crf.cuda(), [tensor.detach().cuda() for tensor in (scores, labels, mask)]
+    for stream in (torch.cuda.current_stream(), torch.cuda.Stream()):
+        stream.wait_stream(torch.cuda.default_stream())
+        with torch.cuda.stream(stream):
+            given = moved[0].clone().requires_grad_()
+            found = [crf(given, *moved[1:])]
+            found += torch.autograd.grad(found[0], [given, *crf.parameters()])
+            best, marginals = crf.decode(given, moved[2]), crf.marginals(given, moved[2])
+            marginals.sum().backward()
+        stream.synchronize()
+        assert all(one.is_cuda for one in (*found, best, marginals, given.grad))
+        for a, b in zip(found, expected, strict=True):
+            assert_allclose(a.float().detach().cpu(), b.float().detach(), rtol=1e-2, atol=1e-5)
+        assert torch.equal(best.cpu(), crf.cpu().decode(scores, mask))
+        crf.cuda()
 
 
 def test_modules_are_copied_and_stored():
