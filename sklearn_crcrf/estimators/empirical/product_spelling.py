@@ -181,7 +181,8 @@ def rare_counts(statistics: Statistics) -> tuple[Table, np.ndarray]:
     number = np.repeat(np.arange(n, dtype=np.int32), len(labels))
     columns = number, statistics.encoder.lexicon.spelling[word].T.ravel(), np.tile(labels, n)
     table = aggregate(columns, np.tile(weights, n), len(number))
-    return table, np.bincount(labels, weights, len(statistics.label_prior))
+    # Without rare words the sums would be integers.
+    return table, np.bincount(labels, weights, len(statistics.label_prior)).astype(float)
 
 
 def _rare_entries(statistics: Statistics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

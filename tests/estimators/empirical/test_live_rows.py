@@ -132,6 +132,16 @@ def test_copies_go_their_own_ways(addresses):
             assert by_rows(crf)
 
 
+def test_the_first_rare_words():
+    X, y = [["a", "b"]] * 20, [["A", "B"]] * 20
+    crf = EmpiricalCRF().fit(X, y).partial_fit([["b", "c"]], [["A", "B"]])
+    assert by_rows(crf)
+    again = EmpiricalCRF().fit([*X, ["b", "c"]], [*y, ["A", "B"]])
+    for words in (["a", "c"], ["b", "d"]):
+        found, wanted = crf.predict_proba([words])[0], again.predict_proba([words])[0]
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
 def test_labels_that_come_and_go(addresses):
     X, y = addresses
     y = [["other" if i == 61 and t == 0 else z for t, z in enumerate(s)] for i, s in enumerate(y)]
