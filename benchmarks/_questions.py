@@ -6,6 +6,7 @@ QUESTIONS = {
     "annotation_service": "Does annotation survive kills and load?",
     "annotators": "What are the labels of several annotators worth?",
     "boosting": "Do boosted trees of pairs of labels pay off?",
+    "browser": "How small can the file of a tagger be, and how fast is it in a browser?",
     "calibration": "Are probabilities right, and can they be mended?",
     "corpora": "Which model is best on which corpus?",
     "crf": "How fast is CRF, beside python-crfsuite?",

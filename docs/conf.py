@@ -33,6 +33,7 @@ ROOT = next(root for root in ROOTS if (root / "CHANGELOG.md").exists())
 
 sys.path.insert(0, str(DOCS))
 from gallery import SECTIONS  # noqa: E402
+from live import LiveTagger  # noqa: E402
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -66,7 +67,9 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages without pages below them have nothing to show at the side.
-html_sidebars = {page: [] for page in ("index", "tutorial", "getting_started", "glossary", "faq")}
+html_sidebars = {
+    page: [] for page in ("index", "live", "tutorial", "getting_started", "glossary", "faq")
+}
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
@@ -199,6 +202,7 @@ class FromRepository(Include):
 
 def setup(app):
     app.add_directive("from-repository", FromRepository)
+    app.add_directive("live-tagger", LiveTagger)
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("missing-reference", link_to_scikit_learn)
     app.connect("autodoc-skip-member", leave_out_fields)

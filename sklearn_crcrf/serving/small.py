@@ -28,6 +28,7 @@ ENCODINGS = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}
 OF_STRING = 200
 # How often the share of weights that are left out is halved, in search of the least.
 N_HALVINGS = 7
+TINY = np.finfo(float).tiny
 
 
 def small(content: Content, bits: int | None, max_bytes: int | None) -> Content:
@@ -187,7 +188,7 @@ def _kept(changes: list[np.ndarray], share: float) -> list[np.ndarray]:
 
 
 def _changes(content: Content, starts: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """Return by how much each weight of two and three symbols changes scores; inf for others."""
+    """Return how far the rows of two and three symbols change scores, by entry; inf for others."""
     arrays, exponents = content.arrays, content.array("exponents", "d", None, None)
     n_slots, of_edges = exponents.shape[1], content.setting("edge_exponent", float)
     factors = {name: np.full(len(rows) - 1, np.inf) for name, rows in starts.items()}
@@ -197,9 +198,13 @@ def _changes(content: Content, starts: Mapping[str, np.ndarray]) -> list[np.ndar
             factors["state"][first:stop] = np.abs(exponents[:, slot]).max()
         else:
             factors["edge"][first:stop] = of_edges
-    of_entries = [np.repeat(factors[name], np.diff(rows)) for name, rows in starts.items()]
-    data = [np.maximum(np.abs(arrays[f"{name}.data"]), np.finfo(float).tiny) for name in starts]
-    return [factor * change for factor, change in zip(of_entries, data, strict=True)]
+    changes = []
+    for name, rows in starts.items():
+        largest, lengths = np.zeros(len(rows) - 1), np.diff(rows)
+        filled = lengths > 0
+        largest[filled] = np.maximum.reduceat(np.abs(arrays[f"{name}.data"]), rows[:-1][filled])
+        changes.append(np.repeat(factors[name] * np.maximum(largest, TINY), lengths))
+    return changes
 
 
 def _starts_of_rows(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
