@@ -1,4 +1,4 @@
-"""Layers of torch on the CPU and, where there is one, on a GPU, beside other packages."""
+"""Layers of torch, and training of CRF, on the CPU and, where there is one, on a GPU."""
 
 import argparse
 import time
@@ -11,6 +11,7 @@ from _common import begin, yes_or_no  # before numpy
 # isort: split
 import torch
 import torchcrf
+from _gpu_training import training_tables
 from torch_struct import LinearChainCRF
 
 from sklearn_crcrf.torch import torchcrf as ours
@@ -41,7 +42,7 @@ COLUMNS = [
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("gpu.py", description=__doc__)
-    parser.add_argument("--tables", nargs="+", default=["layers"], choices=["layers"])
+    parser.add_argument("--tables", nargs="+", default=TABLES, choices=TABLES)
     parser.add_argument("--devices", nargs="+", default=available(), choices=available())
     torch.set_num_threads(1)
     args = begin(parser, argv, *notes())
@@ -51,8 +52,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             title = f"Loss and gradient, and decoding, with scores on {NAMES[device]}"
             columns = COLUMNS if device == "cpu" else [*COLUMNS, "torch-struct, ms"]
             args.report.table(title, columns, layer_rows(device))
+    if "training" in args.tables:
+        training_tables(args, args.devices[-1])
 
 
+TABLES = ["layers", "training"]
 NAMES = {"cpu": "the CPU", "cuda": "a GPU"}
 
 

@@ -39,7 +39,7 @@ LEFT_OUT = ("sklearn_crcrf._kernels", "sklearn_crcrf.integrations.", "sklearn_cr
 MODULES = [
     module.name
     for module in walk_packages([FOLDER], "sklearn_crcrf.")
-    if not module.name.startswith(LEFT_OUT)
+    if not module.name.startswith(LEFT_OUT) and not module.name.endswith(".on_device")
 ]
 
 

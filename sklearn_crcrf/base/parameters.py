@@ -15,6 +15,7 @@ SHARED: dict[str, list] = {
     "class_weight": [None, StrOptions({"balanced"}), dict],
     "constraints": [None, str, Mapping, "array-like", Constraints],
     "cv": ["cv_object"],
+    "device": [None, object],
     "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
     "edge_columns": [Collection],
     "estimator": [HasMethods(["fit"])],

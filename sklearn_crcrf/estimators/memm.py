@@ -127,6 +127,7 @@ default="auto"
     """
 
     criterion: Any = field(default=local_log_loss, init=False)
+    device: Any = field(init=False, default=None)
 
     _parameter_constraints: ClassVar[dict] = {
         **CRF._parameter_constraints,

@@ -119,7 +119,7 @@ class Corpus(NamedTuple):
         n_chunks += n_chunks % 2 if n_chunks > 1 else 0
         wanted = self.offsets[-1] * np.arange(1, n_chunks + 1) // n_chunks
         blocks: list[list[Chunk]] = []
-        for chunk in self._cut(np.unique(np.searchsorted(self.offsets, wanted)).tolist()):
+        for chunk in self.cut(np.unique(np.searchsorted(self.offsets, wanted)).tolist()):
             most = max(chunk_tokens, BLOCK // n_labels)
             if blocks and chunk.stop - blocks[-1][0].start <= most:
                 blocks[-1].append(chunk)
@@ -130,10 +130,10 @@ class Corpus(NamedTuple):
     def batches(self, size: int) -> list[Chunk]:
         """Return all units in batches of ``size``."""
         n_units = len(self.weight)
-        return self._cut([*range(size, n_units, size), n_units])
+        return self.cut([*range(size, n_units, size), n_units])
 
-    def _cut(self, ends: Iterable[int]) -> list[Chunk]:
-        """Chunks that end before the units in ``ends``, each where the next one begins."""
+    def cut(self, ends: Iterable[int]) -> list[Chunk]:
+        """Return chunks that end before the units in ``ends``, each where the next one begins."""
         chunks, first = [], 0
         for last in ends:
             start, stop = int(self.offsets[first]), int(self.offsets[last])

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._kernels.sparse import history
 from .._kernels.threads import my_threads
+from ._progress import arrays_of
 
 # A step along which the gradient hardly changes says nothing of the curvature.
 CURVATURE = 1e-10
@@ -49,23 +51,25 @@ class History:
     """
 
     def __init__(self, x: np.ndarray, memory: int | None, n_threads: int = 1):
-        most = N_NUMBERS // max(x.size, 1)
+        most = N_NUMBERS // max(x.shape[0], 1)
         if memory is None:
             memory = min(max(FEWEST, most), MOST)
         for name, value in (("memory", memory), ("n_threads", n_threads)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
+        self._memory, self._n_threads = memory, n_threads
+        self._slots: list[int] = []  # of the pairs, oldest first
+        self._sy, self._yy = np.zeros((2, memory, memory))
+        self._allocate(x, np.float32 if most >= MOST else np.uint16)
+
+    def _allocate(self, x: Any, dtype: Any) -> None:
+        """Make room for all steps, in this type."""
         n_blocks = -(-x.size // history.BLOCK_SIZE)
         self.gradient = self.steepest = np.zeros_like(x)
         # Rows that are not written yet take up no memory.
-        dtype = np.float32 if most >= MOST else np.uint16
-        self._rows = np.empty((2 * memory, n_blocks, history.BLOCK_SIZE), dtype)
-        self._products = np.zeros((n_blocks, 2, 2 * memory + 1))
-        self._memory = memory
-        self._slots: list[int] = []  # of the pairs, oldest first
-        self._sy, self._yy = np.zeros((2, memory, memory))
-        self._cuts = list(pairwise(np.linspace(0, n_blocks, n_threads + 1).astype(int)))
-        self._n_threads = n_threads
+        self._rows = np.empty((2 * self._memory, n_blocks, history.BLOCK_SIZE), dtype)
+        self._products = np.zeros((n_blocks, 2, 2 * self._memory + 1))
+        self._cuts = list(pairwise(np.linspace(0, n_blocks, self._n_threads + 1).astype(int)))
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -90,11 +94,9 @@ class History:
         m = self._memory
         free = [slot for slot in range(m) if slot not in self._slots]
         slot = free[0] if free else self._slots.pop(0)
-        points = (x, x_new, self.gradient, gradient, steepest)
         n_slots = max([slot, *self._slots]) + 1
-        self._run(history.keep_step, self._rows, slot, n_slots, *points, self._products)
+        self._by_steepest, by_y = self._written(slot, n_slots, x, x_new, gradient, steepest)
         self.steepest = self.gradient if steepest is gradient else steepest
-        self._by_steepest, by_y = self._products.sum(axis=0)
         self._sy[:, slot] = by_y[:m]
         self._yy[:, slot] = self._yy[slot] = by_y[m:-1]
         if CURVATURE * self._yy[slot, slot] < self._sy[slot, slot] < np.inf:
@@ -120,7 +122,7 @@ class History:
         used, values = self._direction()
         coefficients = np.zeros(2 * self._memory + 1)
         coefficients[used] = step * values
-        self._run(history.combine, self._rows, coefficients, self.steepest, x, x_new)
+        self._combine(coefficients, x, x_new)
         return float(step * values @ self._by_steepest[used])
 
     def _direction(self) -> tuple[np.ndarray, np.ndarray]:
@@ -137,7 +139,48 @@ class History:
         w = solve_triangular(R, np.diag(R) * u + c * (yy @ u - yv), trans="T", check_finite=False)
         return used, -np.concatenate([w, -c * u, [c]])
 
+    def _written(
+        self, slot: int, n_slots: int, x: Any, x_new: Any, gradient: Any, steepest: Any
+    ) -> np.ndarray:
+        """Write a step, and the gradient; return the products of rows with ``steepest`` and y."""
+        points = (x, x_new, self.gradient, gradient, steepest)
+        self._run(history.keep_step, self._rows, slot, n_slots, *points, self._products)
+        return self._products.sum(axis=0)
+
+    def _combine(self, coefficients: np.ndarray, x: Any, x_new: Any) -> None:
+        """Compute x_new, x plus a linear combination of all rows and ``steepest``."""
+        self._run(history.combine, self._rows, coefficients, self.steepest, x, x_new)
+
     def _run(self, kernel: Callable, *arguments: object) -> None:
         """Run a kernel on all blocks, shared among the threads."""
         with my_threads(self._n_threads) as threads:
             threads.map(lambda cut: kernel(*cut, *arguments), self._cuts)
+
+
+class TensorHistory(History):
+    """The same for tensors of torch, on their device and in their precision."""
+
+    def _allocate(self, x: Any, dtype: Any) -> None:
+        self.gradient = self.steepest = arrays_of(x).zeros_like(x)
+        self._rows = x.new_zeros((2 * self._memory, len(x)))
+
+    def _written(
+        self, slot: int, n_slots: int, x: Any, x_new: Any, gradient: Any, steepest: Any
+    ) -> np.ndarray:
+        torch, m = arrays_of(x), self._memory
+        torch.sub(x_new, x, out=self._rows[slot])
+        torch.sub(gradient, self.gradient, out=self._rows[m + slot])
+        self.gradient.copy_(gradient)
+        products = np.zeros((2, 2 * m + 1))
+        y = self._rows[m + slot]
+        for first in (0, m):
+            rows = self._rows[first : first + n_slots]
+            found = torch.stack([rows @ steepest, rows @ y])
+            products[:, first : first + n_slots] = found.cpu().numpy()
+        products[:, -1] = torch.stack([steepest @ steepest, steepest @ y]).cpu().numpy()
+        return products
+
+    def _combine(self, coefficients: np.ndarray, x: Any, x_new: Any) -> None:
+        torch, (*of_rows, of_steepest) = arrays_of(x), coefficients
+        torch.add(x, self.steepest, alpha=of_steepest, out=x_new)
+        x_new.addmv_(self._rows.T, x.new_tensor(of_rows))

@@ -1,5 +1,6 @@
 """Iteration counts, callbacks and the stopping rule of all solvers."""
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -18,14 +19,16 @@ PERIOD = 10
 VECTOR: dict[str, Any] = {"ensure_2d": False, "ensure_min_samples": 0}
 
 
-def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
-    """Return the initial weights, copied unless they may be overwritten.
+def as_weights(x0: Any, overwrite: bool = False) -> np.ndarray:
+    """Return the initial weights, copied unless they may be overwritten; a tensor stays one.
 
     Raises
     ------
     ValueError
         If x0 is not one-dimensional and finite.
     """
+    if type(x0).__module__ == "torch":
+        return x0 if overwrite else x0.clone()
     types = (np.float64, np.float32)
     x = check_array(x0, dtype=types, copy=not overwrite, input_name="x0", **VECTOR)
     if x.ndim != 1:
@@ -38,9 +41,15 @@ def still_falls(max_iter: int) -> str:
     return f"the objective still fell after max_iter={max_iter} iterations"
 
 
+def arrays_of(x: Any) -> Any:
+    """Return the module with the functions of arrays like x: numpy, or torch for a tensor."""
+    return np if isinstance(x, np.ndarray) else sys.modules["torch"]
+
+
 def negligible(decrease: float, loss: float, dtype: np.dtype) -> bool:
     """Whether a decrease of the objective is within its rounding error."""
-    return decrease <= 100 * float(np.finfo(dtype).eps) * max(1.0, abs(loss))
+    finfo = np.finfo if isinstance(dtype, np.dtype) else sys.modules["torch"].finfo
+    return decrease <= 100 * float(finfo(dtype).eps) * max(1.0, abs(loss))
 
 
 class Progress:
@@ -101,7 +110,8 @@ class Progress:
         """
         self.nfev += 1
         loss, gradient = self.fun(x)
-        gradient = np.ascontiguousarray(gradient, dtype=x.dtype)
+        if isinstance(x, np.ndarray):
+            gradient = np.ascontiguousarray(gradient, dtype=x.dtype)
         if gradient.shape != x.shape:
             raise ValueError(f"fun returned a gradient of shape {gradient.shape}, not {x.shape}")
         return float(loss), gradient
@@ -114,8 +124,8 @@ class Progress:
         ValueError
             If the objective or its gradient is not finite at the initial point.
         """
-        if not (np.isfinite(loss) and (gradient is None or np.isfinite(gradient).all())):
-            steepest = 0.0 if gradient is None else np.abs(gradient).max(initial=0.0)
+        if not (np.isfinite(loss) and (gradient is None or arrays_of(x).isfinite(gradient).all())):
+            steepest = 0.0 if gradient is None else max(abs(gradient).tolist(), default=0.0)
             raise ValueError(
                 f"fun is not finite at x0: the objective is {loss}, and derivatives are up to "
                 f"{steepest:g}; {SMALLER}"
@@ -148,8 +158,9 @@ class Progress:
         self._losses.append(loss)
         is_full = len(self._losses) == self._losses.maxlen
         # What a gradient may be from rounding alone.
-        level = np.finfo(x.dtype).eps ** (2 / 3) * max(1.0, np.linalg.norm(x))
-        if gradient is not None and np.linalg.norm(gradient) <= level:
+        xp = arrays_of(x)
+        level = xp.finfo(x.dtype).eps ** (2 / 3) * max(1.0, xp.linalg.norm(x))
+        if gradient is not None and xp.linalg.norm(gradient) <= level:
             self.stop(True, "the gradient is zero", proven=True)
         elif is_full and self._losses[0] - loss <= self.tol * abs(loss):
             self.stop(True, "the objective fell by less than tol over the last iterations")

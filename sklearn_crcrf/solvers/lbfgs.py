@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ._history import History
-from ._progress import LIMIT, SMALLER, Objective, Progress, as_weights, negligible
+from ._history import History, TensorHistory
+from ._progress import LIMIT, SMALLER, Objective, Progress, arrays_of, as_weights, negligible
 
 NOT_LOWER = "the line search found no lower point"
 
@@ -38,8 +38,10 @@ def lbfgs(
     fun : callable
         Maps x to the objective, a float, and its gradient, an array like x. It must not keep or
         change x; it may return the same array every time.
-    x0 : ndarray of shape (n_weights,), float32 or float64
-        All other vectors have the precision of x0; inner products are in double precision.
+    x0 : ndarray of shape (n_weights,), float32 or float64, or tensor of torch
+        All other vectors have the precision of x0; inner products are in double precision. With a
+        tensor ``fun`` and the callback get tensors, and all work is done on its device, in its
+        precision.
     max_iter : int, default=1000
     tol : float, default=1e-5
         Stop when the objective fell by at most ``tol`` of its value over ten iterations.
@@ -93,7 +95,7 @@ def descend(
     Parameters
     ----------
     progress : Progress
-    x : ndarray of shape (n_weights,)
+    x : ndarray or tensor of shape (n_weights,)
         The initial point; is overwritten.
     memory, n_threads : as in History
     steepest_of : callable, optional
@@ -106,9 +108,9 @@ def descend(
     -------
     OptimizeResult
     """
-    x_new = np.empty_like(x)
+    x_new = arrays_of(x).empty_like(x)
     loss, gradient = progress.evaluate(x)
-    history = History(x, memory, n_threads)
+    history = (History if isinstance(x, np.ndarray) else TensorHistory)(x, memory, n_threads)
     history.keep(x, x, gradient, steepest_of(x, gradient))
     progress.start(x, loss, history.steepest)
     if not np.isfinite(float(history.steepest @ history.steepest)):
@@ -133,7 +135,7 @@ def descend(
         elif len(history):
             history.clear()
         elif turns < MAX_TURNS:
-            here, (other, gradient) = history.steepest.copy(), progress.evaluate(x_new)
+            here, (other, gradient) = 1.0 * history.steepest, progress.evaluate(x_new)
             there = steepest_of(x_new, gradient)
             # By how much the plane at the new point lies below the objective at x.
             error = loss - other - float(there @ (x - x_new))
@@ -156,10 +158,11 @@ def _turn(
     """Continue from x with the shortest convex combination of two (pseudo-)gradients, or stop."""
     change = here - there
     square = float(change @ change)
-    share = np.clip(float(here @ change) / square, 0.0, 1.0) if square > 0 else 0.0
-    shortest = here - x.dtype.type(share) * change
-    length = float(np.linalg.norm(shortest))
-    if not length < SHORTER * np.linalg.norm(here):
+    share = min(max(float(here @ change) / square, 0.0), 1.0) if square > 0 else 0.0
+    shortest = here - share * change
+    norm = arrays_of(x).linalg.norm
+    length = float(norm(shortest))
+    if not length < SHORTER * norm(here):
         progress.stop(False, NOT_LOWER)
     elif length <= progress.tol * abs(loss):
         is_near = error <= progress.tol * abs(loss)

@@ -29,6 +29,8 @@ class Pieces:
     sequence : ndarray of shape (n_pieces,), int64
         Which unit each piece belongs to.
     scores : Scores
+    share : CSR of shape (n_tokens, n_copies)
+        How much of the scores of a token each of its copies gets.
     """
 
     def __init__(self, structure: Structure, scores: Scores, with_tokens: bool, chain: Callable):
@@ -54,15 +56,15 @@ class Pieces:
         # Row t has the share of the scores of token t that each of its copies gets.
         share = np.repeat((1.0 / copies).astype(scores.state.dtype), copies)
         columns, starts = np.argsort(self.tokens, kind="stable"), np.append(0, np.cumsum(copies))
-        self._share = sp.csr_array((share, columns, starts), shape=(n_tokens, len(share)))
+        self.share = sp.csr_array((share, columns, starts), shape=(n_tokens, len(share)))
         state = with_ends(scores, self._ends).astype(scores.state.dtype, copy=False)
         zeros, edges = np.zeros(len(scores.transition)), scores.token_transitions._replace(row=row)
-        self.scores = Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
+        self.scores = Scores(self.share.T @ state, scores.transition, zeros, zeros, edges)
 
     def pullback(self, of_pieces: ScoreGradient, out: AddTo = None) -> ScoreGradient:
         """Return the score gradient of the units, given the score gradient of their pieces."""
         gradient = ScoreGradient.of(out, self._whole)
-        add_with_ends(gradient, self._share @ of_pieces.state, self._ends)
+        add_with_ends(gradient, self.share @ of_pieces.state, self._ends)
         gradient.transition[:] += of_pieces.transition
         gradient.token_transitions[:] += of_pieces.token_transitions
         return gradient

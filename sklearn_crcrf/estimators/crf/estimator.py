@@ -93,6 +93,11 @@ default="log_loss"
         what suits the criterion, mostly "viterbi".
     {dtype}
     {sample_unit}
+    device : str or torch.device, default=None
+        Where torch, which is an extra, trains: "cuda", "mps" or "cpu"; None for the kernels of this
+        package. A device has the solver "lbfgs", the criteria "log_loss", "softmax_margin",
+        "pseudo_likelihood" and "piecewise", and no ``edge_columns``; what else it lacks is refused.
+        On a GPU, ``dtype="float32"`` is several times faster.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -162,6 +167,7 @@ default="log_loss"
     decoding: str = "auto"
     dtype: Any = None
     sample_unit: str = "sequence"
+    device: Any = None
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
@@ -358,7 +364,7 @@ default="log_loss"
     def _train(self, problem, before, stochastic, progress, held_out=None, is_part=False) -> None:
         """Minimise the objective from a start, and set the fitted attributes."""
         solver = choose_solver(self.solver, self.c1, problem.criterion.solver)
-        check_supported(solver, problem)
+        check_supported(solver, problem, self.device)
         start = self._start(problem, before)
         if solver == "lbfgs":
             problem, start = problem.merge_duplicates(start)
@@ -367,16 +373,17 @@ default="log_loss"
 
         def mean_loss(x: np.ndarray) -> float:
             """Return the mean loss of the sequences that are held out."""
-            return shard.total(x, problem.n_threads) / held_out.weight.sum()
+            return shard.total(np.asarray(x), problem.n_threads) / held_out.weight.sum()
 
         def iterate(callback: Callable) -> OptimizeResult:
             options = {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
-            return solve(solver, problem, x0, c1=self.c1, stochastic=stochastic, **options)
+            how = {"device": self.device, "c1": self.c1, "stochastic": stochastic}
+            return solve(solver, problem, x0, **how, **options)
 
         result = train(
             self,
             iterate,
-            lambda fitted, x: fitted._set_weights(problem, x),
+            lambda fitted, x: fitted._set_weights(problem, np.asarray(x)),
             progress=progress,
             validate=None if held_out is None else mean_loss,
             is_part=is_part,

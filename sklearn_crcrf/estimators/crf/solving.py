@@ -32,7 +32,9 @@ LARGEST_SIGMA = 1e100
 FALLS, LEAVES_TIE = 10.0, 0.5
 
 
-def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> OptimizeResult:
+def solve(
+    name: str, problem: Problem, x0: np.ndarray, device: Any = None, **options: Any
+) -> OptimizeResult:
     """Minimise the objective of a problem.
 
     Parameters
@@ -42,6 +44,8 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
     problem : Problem
     x0 : ndarray of shape (n_weights,)
         In the order of the terms of the problem; is overwritten.
+    device : str or torch.device, optional
+        Where L-BFGS runs; None for the kernels of this package.
     **options
         ``c1``, ``stochastic``, ``max_iter``, ``tol`` and ``callback``. The dict ``stochastic``
         has the options for stochastic descent alone: ``rng``, and the ``rate`` and ``n_seen`` of
@@ -55,7 +59,8 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
     # Threads share the blocks of sequences; more threads in linear algebra would compete.
     tied = not x0.any()
     with in_one_thread():
-        result = SOLVERS[name].run(problem, x0, **options)
+        run = SOLVERS[name].run if device is None else _on_device(device)
+        result = run(problem, x0, **options)
     if not _is_sure(result, problem.criterion, tied):
         leaves_tie = tied and result.success
         _check_fall(result, LEAVES_TIE if leaves_tie else FALLS * options["tol"])
@@ -86,7 +91,7 @@ def _check_fall(result: OptimizeResult, share: float) -> None:
         )
 
 
-def check_supported(name: str, problem: Problem) -> None:
+def check_supported(name: str, problem: Problem, device: Any = None) -> None:
     """Check that the structure of a problem has what its criterion and a solver need.
 
     Parameters
@@ -94,12 +99,16 @@ def check_supported(name: str, problem: Problem) -> None:
     name : str
         A key of SOLVERS.
     problem : Problem
+    device : as in :func:`solve`
 
     Raises
     ------
+    ImportError
+        If a device is given, and there is no torch.
     Unsupported
         If the structure lacks a capability; the message names it.
     ValueError
+        If there is no such device, or it does not have what the problem needs.
         If the solver needs second derivatives or a convex loss, which the criterion does not have,
         or cannot keep weights within their bounds.
     """
@@ -113,6 +122,8 @@ def check_supported(name: str, problem: Problem) -> None:
     if problem.lower_bounds() is not None and not solver.keeps_bounds:
         able = ", ".join(f'"{other}"' for other, it in SOLVERS.items() if it.keeps_bounds)
         raise ValueError(f'solver="{name}" cannot keep weights within bounds, but {able} can')
+    if device is not None:
+        _devices(device).check_on_device(problem, name, device)
 
 
 def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
@@ -128,6 +139,28 @@ def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
     if c1 > 0 and name != "owlqn":
         raise ValueError(f'c1={c1} needs solver="owlqn" or "auto", got {name!r}')
     return name
+
+
+def _devices(device: Any) -> Any:
+    """Return the module of what runs on devices, which needs torch."""
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f'device={str(device)!r} needs torch: pip install "sklearn-crcrf[torch]"'
+        ) from error
+    from ...linear import on_device
+
+    return on_device
+
+
+def _on_device(device: Any) -> Callable[..., OptimizeResult]:
+    """Return L-BFGS on a device."""
+
+    def run(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+        return _devices(device).minimise(problem, x0, device, **options)
+
+    return run
 
 
 def _lbfgs(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:

@@ -157,6 +157,7 @@ default="pseudo_likelihood"
     constraints: Any = field(init=False, default=None)
     init: Any = "zeros"
     class_weight: Any = field(init=False, default=None)
+    device: Any = field(init=False, default=None)
     validation_fraction: float | None = field(init=False, default=None)
     n_iter_no_change: int = field(init=False, default=10)
     inference: Any = "auto"

@@ -140,6 +140,7 @@ class SemiMarkovCRF(CRF):
     features: Any = "observed"
     edge_columns: Collection = field(init=False, default=())
     init: Any = field(init=False, default="auto")
+    device: Any = field(init=False, default=None)
     segment_sigma: float | None = None
     max_length: int = 8
     scheme: str = "IOB2"

@@ -1,0 +1,248 @@
+"""Training on a device of torch, here its CPU, beside the kernels, enumeration and differences."""
+
+import sys
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import oracle
+import pytest
+import scipy.sparse as sp
+from cases import for_each
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_crcrf import CRF, MEMM, SequenceArray
+from sklearn_crcrf.criteria import MCE, Piecewise, SoftmaxMargin
+from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.estimators.crf.features import Features
+from sklearn_crcrf.model_files import load_model, save_model
+from sklearn_crcrf.structures import Chain, Scores
+
+torch = pytest.importorskip("torch", reason="torch, which is an extra, is not installed")
+
+on_device = pytest.importorskip("sklearn_crcrf.linear.on_device")
+chains = pytest.importorskip("sklearn_crcrf.structures.chain.on_device")
+
+CPU = torch.device("cpu")
+X, Y = make_addresses(60, random_state=0)
+RNG = np.random.default_rng(0)
+PARTIAL = [[None if RNG.random() < 0.3 else label for label in y] for y in Y]
+DENSE = SequenceArray.from_lengths(RNG.normal(size=(sum(map(len, X)), 4)), [*map(len, X)])
+
+
+def problem_of(crf, X=X, y=Y, sample_weight=None):
+    """The training problem of a CRF."""
+    crf = crf._unfitted()
+    corpus = crf._read(X, y, sample_weight).longest_first()
+    crf._n_seen = corpus.weight.sum()
+    return crf._problem(corpus, None)
+
+
+def assert_same(problem, scale=1.0, rtol=1e-10):
+    """The objective and its gradient on a device are those of the kernels."""
+    dtype = problem.corpus.X.dtype
+    device = on_device.DeviceObjective(problem, CPU)
+    w = (scale * np.random.default_rng(1).normal(size=problem.terms().n_weights)).astype(dtype)
+    loss, gradient = problem.objective()(w)
+    for _ in range(2):  # the second time, memory is used again
+        found, derivatives = device(torch.tensor(w))
+    assert_allclose(found, loss, rtol=rtol)
+    assert derivatives.numpy().dtype == dtype
+    atol = rtol * max(1.0, np.abs(gradient).max())
+    assert_allclose(derivatives.numpy(), gradient, rtol=rtol, atol=atol)
+    return device
+
+
+CRITERIA = ["log_loss", "softmax_margin", "pseudo_likelihood", "piecewise"]
+OPTIONS = [
+    {},
+    {"boundaries": True, "sigma": 3.0},
+    {"features": "observed", "class_weight": "balanced"},
+    {"constraints": "IOB2", "boundaries": True},
+    {"min_freq": 2},
+]
+
+
+@for_each("criterion", [*CRITERIA, SoftmaxMargin(cost=0.3), Piecewise("edges+tokens")])
+@for_each("options", OPTIONS)
+def test_the_objective_is_that_of_the_kernels(criterion, options):
+    weight = np.random.default_rng(2).integers(0, 4, size=len(X)) / 2
+    assert_same(problem_of(CRF(criterion, **options)))
+    assert_same(problem_of(CRF(criterion, **options), sample_weight=weight))
+    assert_same(problem_of(CRF(criterion, dtype="float32", **options)), rtol=2e-5)
+
+
+@for_each("criterion", ["log_loss", SoftmaxMargin(cost=0.3), "piecewise"])
+@for_each("options", OPTIONS)
+def test_partial_labels(criterion, options):
+    assert_same(problem_of(CRF(criterion, **options), y=PARTIAL), rtol=1e-9)
+
+
+@for_each("criterion", CRITERIA)
+def test_dense_attributes_and_single_tokens(criterion):
+    assert_same(problem_of(CRF(criterion), DENSE))
+    tokens = np.concatenate([rows.tolist() for rows in DENSE])
+    labels = np.concatenate(Y)
+    assert_same(problem_of(CRF(criterion), tokens, labels))
+
+
+@for_each("criterion", CRITERIA)
+@for_each("dtype", ["float32", "float64"])
+@for_each("scale", [30.0, 1000.0])
+def test_sums_that_underflow_are_exact(criterion, dtype, scale):
+    for y in (Y, PARTIAL) if criterion != "pseudo_likelihood" else (Y,):
+        crf = CRF(criterion, dtype=dtype, constraints="IOB2")
+        assert_same(problem_of(crf, y=y), scale, 1e-4 if dtype == "float32" else 1e-9)
+
+
+@for_each("criterion", CRITERIA)
+@for_each("y", [Y, PARTIAL])
+def test_batches_that_fit_into_memory(criterion, y):
+    if criterion == "pseudo_likelihood" and y is PARTIAL:
+        return
+    problem = problem_of(CRF(criterion, boundaries=True), y=y)
+    with pytest.MonkeyPatch.context() as patch:
+        for n_scores in (1, 100 * problem.n_labels):
+            patch.setattr(on_device, "N_SCORES", n_scores)
+            n_parts = len(assert_same(problem, rtol=1e-9).parts)
+            assert n_parts == len(Y) if n_scores == 1 else 5 < n_parts < 10
+
+
+@for_each("criterion", CRITERIA)
+def test_the_gradient_is_that_of_differences(criterion):
+    problem = problem_of(CRF(criterion, boundaries=True), X[:4], Y[:4])
+    objective = on_device.DeviceObjective(problem, CPU)
+    rng = np.random.default_rng(3)
+    w, direction = rng.normal(size=(2, problem.terms().n_weights))
+    _, gradient = objective(torch.tensor(w))
+    ahead, behind = (objective(torch.tensor(w + h * direction))[0] for h in (1e-5, -1e-5))
+    assert_allclose(gradient.numpy() @ direction, (ahead - behind) / 2e-5, rtol=1e-6)
+
+
+def test_expected_counts_against_all_paths():
+    rng, offsets, n = np.random.default_rng(4), np.array([0, 3, 4, 8, 10]), 3
+    scores = Scores.of(rng.normal(size=(10, n)), rng.normal(size=(n, n)))
+    order, weight = chains.TimeMajor(offsets), rng.random(4)
+    chain = chains.DeviceChain(order, weight, chains.Memory(n, torch.float64, CPU))
+    chain.scores.copy_(torch.tensor(scores.state[order.tokens]))
+    value, state, transition = chain.expected(scores.transition)
+    log_z, marginals, pairs = 0.0, np.zeros((10, n)), np.zeros((n, n))
+    for unit, (a, b) in enumerate(pairwise(offsets)):
+        paths, values, probability = oracle.distribution(scores, a, b)
+        log_z += weight[unit] * np.logaddexp.reduce(values)
+        for path, p in zip(paths, weight[unit] * probability, strict=True):
+            marginals[np.arange(a, b), path] += p
+            np.add.at(pairs, (path[:-1], path[1:]), p)
+    assert_allclose(value, log_z)
+    assert_allclose(state.numpy(), marginals[order.tokens])
+    assert_allclose(transition, pairs)
+
+
+def test_a_long_sequence_in_single_precision():
+    rng, n = np.random.default_rng(5), 4
+    offsets = np.array([0, 3000, 3010])
+    scores = Scores.of(3 * rng.normal(size=(3010, n)), 3 * rng.normal(size=(n, n)))
+    order = chains.TimeMajor(offsets)
+    chain = chains.DeviceChain(order, np.ones(2), chains.Memory(n, torch.float32, CPU))
+    chain.scores.copy_(torch.tensor(scores.state[order.tokens]))
+    value, state, transition = chain.expected(scores.transition)
+    log_z, expected = Chain(offsets).log_partition_and_gradient(scores, np.ones(2))
+    assert_allclose(value, log_z.sum(), rtol=1e-6)
+    assert_allclose(state.numpy(), expected.state[order.tokens], atol=1e-3)
+    assert_allclose(transition, expected.transition, rtol=1e-4)
+
+
+@for_each("criterion", CRITERIA)
+@for_each("options", [{}, {"features": "observed", "boundaries": True}])
+def test_the_fitted_model_is_the_same(criterion, options):
+    with warnings.catch_warnings(action="error"):
+        here, there = (
+            CRF(criterion, tol=1e-8, device=device, **options).fit(X, Y) for device in (None, "cpu")
+        )
+    assert_allclose(there.loss_curve_[-1], here.loss_curve_[-1], rtol=1e-6)
+    assert there.converged_ and len(there.loss_curve_) == there.n_iter_
+    for name in ("coef_", "transitions_", "begin_", "end_"):
+        ours, theirs = (getattr(crf, name) for crf in (here, there))
+        assert type(ours) is type(theirs) and ours.dtype == theirs.dtype
+    assert_allclose(there.transitions_, here.transitions_, atol=0.02)
+    assert there.predict(X).tolist() == here.predict(X).tolist()
+    again = CRF(criterion, tol=1e-8, device=CPU, **options).fit(X, Y)
+    assert_array_equal(again.transitions_, there.transitions_)
+
+
+def test_features_that_a_function_chooses_and_weights_of_tokens():
+    def choose(corpus, n_labels):
+        rng = np.random.default_rng(0)
+        pairs = rng.random((corpus.X.shape[1], n_labels)) < 0.5
+        return Features(sp.csr_array(pairs), rng.random((n_labels, n_labels)) < 0.9)
+
+    assert_same(problem_of(CRF(features=choose)))
+
+
+def test_it_goes_on_from_earlier_weights_and_is_saved(tmp_path):
+    crf = CRF(device="cpu", warm_start=True, dtype="float32").fit(X, Y)
+    n_iter = crf.n_iter_
+    assert crf.fit(X, Y).n_iter_ < n_iter
+    save_model(crf, tmp_path / "model")
+    loaded, _ = load_model(tmp_path / "model")
+    assert loaded.device == "cpu" and loaded.predict(X).tolist() == crf.predict(X).tolist()
+
+
+def test_progress_validation_and_interrupts(capsys):
+    crf = CRF(device="cpu", validation_fraction=0.2, random_state=0, verbose=1).fit(X, Y)
+    here = CRF(validation_fraction=0.2, random_state=0).fit(X, Y)
+    assert "gradient norm" in capsys.readouterr().out
+    assert len(crf.validation_curve_) == crf.n_iter_
+    assert_allclose(min(crf.validation_curve_), min(here.validation_curve_), rtol=1e-3)
+    with pytest.MonkeyPatch.context() as patch:
+        calls = []
+
+        def stop(self, *args, original=on_device.DeviceObjective.__call__):
+            calls.append(1)
+            if len(calls) == 6:
+                raise KeyboardInterrupt
+            return original(self, *args)
+
+        patch.setattr(on_device.DeviceObjective, "__call__", stop)
+        with pytest.warns(match="interrupted"):
+            crf = CRF(device="cpu").fit(X, Y)
+    assert crf.n_iter_ in (3, 4) and np.isfinite(crf.transitions_).all()
+    with pytest.warns(match="max_iter"):
+        assert CRF(device="cpu", max_iter=2).fit(X, Y).n_iter_ == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"c1": 0.1}, 'does not have solver="owlqn"'),
+        ({"solver": "sgd"}, 'does not have solver="sgd"'),
+        ({"criterion": "max_margin"}, r"does not have criterion=MaxMargin\(\)"),
+        ({"criterion": MCE(), "init": "zeros"}, "does not have criterion=MCE"),
+        ({"edge_columns": ["w"]}, "does not have edge_columns"),
+        ({"device": "nowhere"}, "device='nowhere' is not there"),
+        ({"device": "cuda:99"}, "device='cuda:99' is not there"),
+        ({"criterion": SoftmaxMargin(-1.0)}, "cost must be finite and not negative"),
+    ],
+)
+def test_what_a_device_does_not_have(options, message):
+    crf = CRF(**{"device": "cpu", **options})
+    with pytest.raises(ValueError, match=message):
+        crf.fit([[{"w": word} for word in x] for x in X], Y)
+    assert not hasattr(crf, "coef_")
+
+
+def test_probabilities_of_labels_and_partial_fit_are_refused():
+    with pytest.raises(ValueError, match="does not have labels with probabilities"):
+        CRF(device="cpu").fit([["a"]], [np.array([[0.3, 0.7]])], labels=["x", "y"])
+    with pytest.raises(ValueError, match='does not have solver="sgd"'):
+        CRF(device="cpu").partial_fit(X, Y)
+    with pytest.raises(TypeError):
+        MEMM(device="cpu")
+    with pytest.raises(ValueError, match="needs the label of every token"):
+        CRF("pseudo_likelihood", device="cpu").fit(X, PARTIAL)
+
+
+def test_torch_is_named_if_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match="device='cpu' needs torch: pip install"):
+        CRF(device="cpu").fit(X, Y)
