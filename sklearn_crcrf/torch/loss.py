@@ -132,15 +132,15 @@ class StructuredLoss(torch.nn.Module):
             whole.require(criterion.requires, f"criterion={criterion}")
         given = whole, batch.scores, batch.labels
         count = {"mean": whole.n_units, "token_mean": whole.n_tokens}.get(self.reduction, 1) or 1
-        is_one = self.reduction != "none" and criterion.is_sum and batch.needs_gradient
+        at_once = self.reduction != "none" and criterion.is_sum and batch.needs_gradient
         with np.errstate(invalid="ignore"):  # inf - inf, where no labelling is possible
-            if is_one:
+            if at_once:
                 weight = np.full(whole.n_units, 1.0 / count)
                 loss, gradient = criterion.value_and_gradient(*given, weight)
             else:
                 loss, pullback = criterion.checked(*given)
         batch.check(loss)
-        if is_one:
+        if at_once:
             return batch.summed(loss @ weight, gradient)
         if not criterion.is_sum:
             loss, pullback = self._combined(loss, pullback)
