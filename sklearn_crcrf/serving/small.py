@@ -112,7 +112,7 @@ def unpacked(content: Content) -> Content:
             raise ValueError(f"the type or the scale of the array {name!r} is not valid")
         if planes.dtype != np.uint8 or planes.shape[:1] != (int(dtype[2]),):
             raise ValueError(f"the array {name!r} does not have the type {dtype}")
-        content.budget.take(9 * planes.nbytes)
+        content.budget.take(planes.nbytes * (1 + 8 * (name in scales)))
         array = np.ascontiguousarray(np.moveaxis(planes, 0, -1)).view(dtype)[..., 0]
         arrays[name] = array * scale if name in scales else array
     made = content._replace(arrays=arrays)

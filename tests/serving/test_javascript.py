@@ -328,6 +328,6 @@ def test_the_page_labels_explains_and_learns_from_a_file(page, live_page):
 
 
 def test_the_page_is_small():
-    module = live()
-    assert len(module.model()) < 130_000
-    assert sum(len(text.splitlines()) for text in [MODULE.read_text("utf-8")]) < 1000
+    size = round(len(live().model()) / 1000)
+    assert size < 300 and f"its file takes {size} kB" in (DOCS / "live.rst").read_text("utf-8")
+    assert len(MODULE.read_text("utf-8").splitlines()) < 1000

@@ -98,7 +98,7 @@ function explain(words, labels, probabilities) {
       const cell = element("td", { textContent: `× ${number(factors[j])}` });
       if (rates) cell.title = `rate ${number(rates[j])}, exponent ${exponent.toFixed(2)}`;
       const strength = Math.min(1, Math.abs(Math.log(factors[j])) / 3);
-      cell.style.setProperty("--s", `${Math.round(40 * strength)}%`);
+      cell.style.setProperty("--s", `${Math.round(34 * strength)}%`);
       cell.className = factors[j] > 1 ? "more" : "less";
       return cell;
     }))));
@@ -125,6 +125,7 @@ function correct(words, labels, label) {
   learned.set(key, wanted);
   say(`${words[chosen]} is ${label}: learned in ${time} ms.`);
   draw();
+  $("labels").querySelector("[aria-pressed=true]")?.focus();
 }
 
 function undo() {
@@ -164,7 +165,7 @@ async function start() {
   $("undo").addEventListener("click", undo);
   draw();
   $("live").dataset.ready = (performance.now() - opened).toFixed(0);
-  say(`The model, ${Math.round(data.length / 1024)} kB, was read and the first address labelled in ` +
+  say(`The model, ${Math.round(data.length / 1000)} kB, was read and the first address labelled in ` +
     `${$("live").dataset.ready} ms.`);
   for (const made of $("live").querySelectorAll("fieldset")) made.disabled = false;
 }

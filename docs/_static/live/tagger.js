@@ -46,7 +46,7 @@ async function unpackedBytes(data) {
   return unpacked;
 }
 
-// The settings and the arrays of a file, each as { values, shape }.
+// The settings and the arrays of a file, each as { values, shape }, which is made when it is used first.
 function readContent(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < HEADER || latin1(bytes.subarray(0, MAGIC.length)) !== MAGIC) {
@@ -61,14 +61,17 @@ function readContent(bytes) {
   const { settings, arrays: described, size } = JSON.parse(new TextDecoder().decode(header));
   const first = Math.ceil((HEADER + length) / ALIGNMENT) * ALIGNMENT;
   if (first + size !== bytes.length) throw new Error("the file is damaged: its size is wrong");
-  const arrays = {};
+  const arrays = {}, made = {};
   for (const [name, [dtype, shape, place]] of Object.entries(described)) {
-    const n = shape.reduce((product, k) => product * k, 1);
-    const part = bytes.subarray(first + place, first + place + n * Number(dtype.slice(2)));
-    const type = settings.types?.[name], scale = settings.scales?.[name];
-    let values = type ? typed(joinedBytes(part, Number(type.slice(2))), type) : typed(part, dtype);
-    if (scale !== undefined) values = scaled(values, scale);
-    arrays[name] = { values, shape: type ? shape.slice(1) : shape };
+    const make = () => {
+      const n = shape.reduce((product, k) => product * k, 1);
+      const part = bytes.subarray(first + place, first + place + n * Number(dtype.slice(2)));
+      const type = settings.types?.[name], scale = settings.scales?.[name];
+      const values = type ? typed(joinedBytes(part, Number(type.slice(2))), type) : typed(part, dtype);
+      return { values: scale === undefined ? values : scaled(values, scale),
+        shape: type ? shape.slice(1) : shape };
+    };
+    Object.defineProperty(arrays, name, { get: () => (made[name] ??= make()) });
   }
   return { settings, arrays };
 }
@@ -188,12 +191,12 @@ export function spell(word) {
 // --- rows of weights, and of counts -----------------------------------------------------------------
 
 // Sparse rows: columns and values of row r are those from start(r) to start(r + 1).
+// Of files with counts, values are counts, else weights.
 class Rows {
-  constructor(arrays, name) {
-    const part = (which) => arrays[`${name}.${which}`]?.values;
+  constructor(arrays, name, hasCounts) {
+    const part = (which) => arrays[`${name}.${which}`].values;
     [this.base, this.offset, this.columns] = ["base", "offset", "columns"].map(part);
-    this.data = part("data");
-    this.counts = part("counts");
+    this.values = part(hasCounts ? "counts" : "data");
     const n = this.offset.length;
     this.shift = 0;
     while (((n - 1) >> this.shift) + 1 !== this.base.length) {
@@ -381,12 +384,12 @@ export class Tagger {
     this.kinds = arrays.kinds.values;
     [this.transition, this.begin, this.end] = ["transition", "begin", "end"]
       .map((name) => Float64Array.from(arrays[name].values));
-    this.state = new Rows(arrays, "state");
-    this.edge = new Rows(arrays, "edge");
+    this.state = new Rows(arrays, "state", this.learning);
+    this.edge = new Rows(arrays, "edge", this.learning);
     this.contextFeatures = Array.from(arrays.context_features.values);
     this.makeSlots(settings, arrays);
     if (this.learning) this.readCounts(arrays);
-    const all = [this.state.data, this.edge.data, this.exponents, this.transition];
+    const all = [this.state.values, this.edge.values, this.exponents, this.transition];
     if (!all.every((values) => Number.isFinite(sum(values)))) throw new Error("the file is damaged");
   }
 
@@ -499,7 +502,7 @@ export class Tagger {
     if (number === WORD && this.kindOf(sequence, t) === UNSEEN) return null;
     const weights = new Float64Array(this.labels.length), { row } = attribute;
     for (let e = this.state.start(row); e < this.state.start(row + 1); e++) {
-      weights[this.state.columns[e]] = this.state.data[e];
+      weights[this.state.columns[e]] = this.state.values[e];
     }
     return { weights };
   }
@@ -509,7 +512,7 @@ export class Tagger {
     const attribute = sequence.attribute(this.slots[number], t);
     if (attribute === null) return [];
     if (this.learning) return this.estimateEdge(sequence, number, t, attribute);
-    return this.entriesOfEdge(attribute.row).map(([i, j, e]) => [i, j, this.edge.data[e]]);
+    return this.entriesOfEdge(attribute.row).map(([i, j, e]) => [i, j, this.edge.values[e]]);
   }
 
   entriesOfEdge(row) {
@@ -536,10 +539,10 @@ export class Tagger {
     for (let id = 0; id < this.words.size; id++) {
       const start = state.start(first + id), stop = state.start(first + id + 1);
       let total = 0;
-      for (let e = start; e < stop; e++) total += state.counts[e];
+      for (let e = start; e < stop; e++) total += state.values[e];
       for (let e = start; e < stop; e++) {
-        this.ofLabels[state.columns[e]] += state.counts[e];
-        if (total <= this.learning.rare) this.ofRare[state.columns[e]] += state.counts[e];
+        this.ofLabels[state.columns[e]] += state.values[e];
+        if (total <= this.learning.rare) this.ofRare[state.columns[e]] += state.values[e];
       }
     }
     this.estimateLabels();
@@ -564,7 +567,7 @@ export class Tagger {
     if (attribute === null) return { counts, total: 0 };
     const { key, row } = attribute, { state } = this;
     for (let e = row < 0 ? 0 : state.start(row); row >= 0 && e < state.start(row + 1); e++) {
-      counts[state.columns[e]] += state.counts[e];
+      counts[state.columns[e]] += state.values[e];
     }
     for (const [j, change] of this.changes.get(key) ?? []) counts[j] += change;
     return { counts, total: sum(counts) };
@@ -604,7 +607,7 @@ export class Tagger {
     const [factor, exponent, before, here] = this.learning.edges[number - this.nSlots];
     const n = this.labels.length, k = factor * this.learning.strength;
     const counts = new Map(this.entriesOfEdge(row).map(([i, j, e]) =>
-      [j * n + i, this.edge.counts[e]]));
+      [j * n + i, this.edge.values[e]]));
     for (const [code, change] of this.changes.get(key) ?? []) {
       counts.set(code, (counts.get(code) ?? 0) + change);
     }
@@ -684,7 +687,7 @@ export class Tagger {
     if (!isEdge) return this.countsOf({ key, row }).counts[code] >= 0;
     const n = this.labels.length;
     const entry = this.entriesOfEdge(row).find(([i, j]) => j * n + i === code);
-    return entry !== undefined && this.edge.counts[entry[2]] + value >= 0;
+    return entry !== undefined && this.edge.values[entry[2]] + value >= 0;
   }
 
   // Rare words stand in for unknown ones: their spelling counts.
