@@ -166,6 +166,29 @@ class Problem(NamedTuple):
             add_parts = here([shard or self.shard()], self.n_threads)
         return Objective(add_parts, sigma=self.sigma, n_threads=self.n_threads)
 
+    def narrowed(self, moving: np.ndarray) -> tuple[Objective, np.ndarray]:
+        """Return the objective of some weights alone, all others being zero.
+
+        Parameters
+        ----------
+        moving : bool ndarray of shape (n_weights,)
+
+        Returns
+        -------
+        objective : Objective
+        moving : bool ndarray of shape (n_weights,)
+            The weights that it has, in their order: also all that are no weights of attributes.
+        """
+        n = self.terms().n_node_weights
+        if self.pairs is None:
+            pairs = sp.csr_array(moving[:n].reshape(-1, self.n_labels))
+        else:
+            where = moving[:n], self.pairs.indices, self.pairs.indptr
+            pairs = sp.csr_array(where, shape=self.pairs.shape, copy=True)
+            pairs.eliminate_zeros()
+        narrowed = self._replace(pairs=pairs)
+        return narrowed.objective(), np.append(moving[:n], np.ones(len(moving) - n, dtype=bool))
+
     def curved_objective(self) -> tuple[Objective, Callable[..., np.ndarray]]:
         """Return the objective, and the function that multiplies its Hessian at w by a vector."""
         shard = self.shard()

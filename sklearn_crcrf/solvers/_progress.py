@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
+STOPPED = "stopped by the callback"
 LIMIT = "the objective falls no further in this precision"
 SMALLER = "smaller attribute values or weights of sequences may help"
 # Number of iterations over which the objective must fall by tol, as in CRFsuite.
@@ -130,8 +131,14 @@ class Progress:
                 f"fun is not finite at x0: the objective is {loss}, and derivatives are up to "
                 f"{steepest:g}; {SMALLER}"
             )
-        self.initial = loss
+        self.initial = self.initial if self.nit else loss
         self._check(x, loss, gradient)
+
+    def go_on(self, max_iter: int, callback: Callable | None) -> None:
+        """Let the run start again from its last point, with another function."""
+        self.stop(False, "")
+        self.max_iter, self.callback = max_iter, callback
+        self._losses.clear()
 
     def advance(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
         """Record the end of an iteration."""
@@ -140,7 +147,7 @@ class Progress:
             try:
                 self.callback(OptimizeResult(x=x, fun=loss, jac=gradient, nit=self.nit))
             except StopIteration:
-                self.stop(True, "stopped by the callback")
+                self.stop(True, STOPPED)
                 return
         self._check(x, loss, gradient)
 

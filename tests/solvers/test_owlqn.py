@@ -1,5 +1,7 @@
 """OWL-QN against other solvers of the same problems."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -97,17 +99,79 @@ def test_a_penalty_of_more_than_64_bits():
     assert result.x.tolist() == [0.0, 0.0]
 
 
-def test_a_long_history_needs_no_fewer_evaluations():
+def rare_attributes():
+    """A logistic loss of many attributes, each in few rows, and the attributes."""
     rng = np.random.default_rng(0)
     signs = np.where(rng.integers(2, size=400), 1.0, -1.0)
     X = (rng.random((400, 1500)) < 0.02) * signs[:, None]
 
-    def fun(x):
+    def fun(x, X=X):
         margins = X @ x
         return float(np.logaddexp(0.0, -margins).sum()), -X.T @ (1.0 / (1.0 + np.exp(margins)))
 
-    short, long = (
-        owlqn(fun, np.zeros(1500), c1=0.1, tol=1e-7, **memory) for memory in ({}, {"memory": 100})
-    )
-    assert short.fun == pytest.approx(long.fun, rel=1e-5)
-    assert short.nfev < long.nfev
+    return fun, X
+
+
+def test_weights_may_go_against_the_pseudo_gradient_after_the_first_iterations():
+    fun, X = rare_attributes()
+    n_evaluations = {}
+    for n_aligned in (100, 10**6):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys.modules["sklearn_crcrf.solvers.owlqn"], "ALIGNED", n_aligned)
+            result = owlqn(fun, np.zeros(1500), c1=0.1, tol=1e-7)
+        n_evaluations[n_aligned] = result.nfev
+    assert n_evaluations[100] < 0.75 * n_evaluations[10**6]
+
+
+@pytest.mark.parametrize("narrows", [False, True])
+def test_after_the_first_iterations_weights_that_stay_zero_are_left_out(narrows):
+    fun, X = rare_attributes()
+    told, narrowed, points = [], [], []
+
+    def narrow(moving):
+        moving[:7] = True
+        narrowed.append(moving.sum())
+        return lambda x: fun(x, X[:, moving]), moving
+
+    def callback(state):
+        told.append((state.nit, state.fun, fun(state.x)[0] + 0.1 * abs(state.x).sum()))
+        points.append(state.x)
+
+    options = {"narrow": narrow} if narrows else {}
+    result = owlqn(fun, np.zeros(1500), c1=0.1, tol=1e-9, callback=callback, **options)
+    assert [nit for nit, *_ in told] == list(range(1, result.nit + 1))
+    assert_allclose([loss for _, loss, _ in told], [loss for *_, loss in told])
+    assert_array_equal(points[-1], result.x)
+    loss, gradient = fun(result.x)
+    assert result.fun == pytest.approx(loss + 0.1 * abs(result.x).sum())
+    is_zero = result.x == 0
+    assert (abs(gradient[is_zero]) <= 0.1).all()
+    assert_allclose(gradient[~is_zero], -0.1 * np.sign(result.x[~is_zero]), atol=1e-3)
+    assert not narrows or max(narrowed) < 1500
+
+
+def test_weights_that_were_left_out_come_back(monkeypatch):
+    """The second weight moves only when the first one, which steps by 1 at first, is above 2.5."""
+    monkeypatch.setattr(sys.modules["sklearn_crcrf.solvers.owlqn"], "ALIGNED", 1)
+    matrix = np.array([[1e4, -0.2], [-0.2, 1.0]])
+
+    def fun(x):
+        return float(0.5 * x @ matrix @ x - 3e4 * x[0]), matrix @ x - [3e4, 0.0]
+
+    result = owlqn(fun, np.zeros(2), c1=0.5, tol=0.0)
+    assert result.success
+    assert_allclose(result.x, np.linalg.solve(matrix, [3e4 - 0.5, -0.5]), atol=1e-4)
+
+
+def test_a_run_may_end_in_either_part():
+    fun, _ = rare_attributes()
+    for most in (0, 30, 100, 101, 130):
+        result = owlqn(fun, np.zeros(1500), c1=0.1, tol=0.0, max_iter=most)
+        assert (result.nit, result.success) == (most, False)
+
+    def stop(state):
+        if state.nit == 120:
+            raise StopIteration
+
+    result = owlqn(fun, np.zeros(1500), c1=0.1, tol=0.0, callback=stop)
+    assert (result.nit, result.success, result.message) == (120, True, "stopped by the callback")

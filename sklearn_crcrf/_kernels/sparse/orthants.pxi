@@ -36,7 +36,7 @@ def pseudo_gradient(
                 pseudo[k] = 0
 
 
-def project(
+def keep_orthant(
     const real[::1] x,             # (n,) IN
     const real[::1] pseudo,        # (n,) IN
     real[::1] x_new,               # (n,) INOUT
@@ -60,6 +60,31 @@ def project(
             if not (x_new[k] - x[k]) * pseudo[k] < 0:
                 x_new[k] = x[k]
             elif x_new[k] * side < 0:
+                x_new[k] = 0
+            total += <double>pseudo[k] * (x_new[k] - x[k])
+    return total
+
+
+def bound_by_orthant(
+    const real[::1] x,             # (n,) IN
+    const real[::1] pseudo,        # (n,) IN
+    real[::1] x_new,               # (n,) INOUT
+):
+    """Set to zero what has left the orthant of x; where x is zero, ``-pseudo`` points to it.
+
+    Returns
+    -------
+    float
+        The inner product of ``pseudo`` and x_new - x.
+    """
+    cdef:
+        Py_ssize_t k
+        real side
+        double total = 0.0
+    with nogil:
+        for k in range(x.shape[0]):
+            side = x[k] if x[k] != 0 else -pseudo[k]
+            if not x_new[k] * side > 0:
                 x_new[k] = 0
             total += <double>pseudo[k] * (x_new[k] - x[k])
     return total

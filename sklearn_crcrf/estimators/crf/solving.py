@@ -171,9 +171,9 @@ def _lbfgs(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> Op
 
 
 def _owlqn(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
-    return owlqn(
-        problem.objective(), x0, c1=c1, n_threads=problem.n_threads, overwrite_x0=True, **options
-    )
+    narrow = None if problem.parts is not None else problem.narrowed
+    options.update(n_threads=problem.n_threads, overwrite_x0=True, narrow=narrow)
+    return owlqn(problem.objective(), x0, c1=c1, **options)
 
 
 def _sgd(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:

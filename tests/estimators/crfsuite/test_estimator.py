@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_crcrf import CRF, CRFsuiteCRF, GraphArray, SequenceArray
 from sklearn_crcrf.datasets import fetch_conll2002, make_addresses
 from sklearn_crcrf.estimators.crfsuite.algorithms import estimator_of
+from sklearn_crcrf.solvers._progress import Progress
 from sklearn_crcrf.structures import Chain, Scores
 
 
@@ -195,6 +196,33 @@ def test_stochastic_descent():
     assert_allclose(ours.crf_.loss_curve_[-1], optimum.crf_.loss_curve_[-1], rtol=0.05)
     one, two = (clone(ours).fit(X[:10], y[:10]) for _ in range(2))
     assert one.state_features_ == two.state_features_
+
+
+@for_each("c1, c2", [(0.1, 0.01), (0.3, 0.0), (1.0, 1.0)])
+def test_training_that_is_ended_early_takes_the_steps_of_crfsuite(c1, c2):
+    """Its model is not the optimum, but one on the way."""
+    early = {"c1": c1, "c2": c2, "max_iterations": 20}
+    theirs = train_theirs(X, y, **early)
+    with pytest.warns(ConvergenceWarning):
+        ours = CRFsuiteCRF(**early).fit(X, y)
+    assert_allclose(ours.loss_curve_[-1], objective(ours, theirs, X, y), rtol=1e-3)
+    names = theirs.state_features_.keys() | ours.state_features_.keys()
+    weights = [[crf.state_features_.get(name, 0.0) for name in names] for crf in (ours, theirs)]
+    assert np.corrcoef(weights)[0, 1] > 0.999
+
+
+def test_an_l1_penalty_takes_few_evaluations():
+    """Their number, as times vary: on addresses, with the settings of parsers of addresses."""
+    X, y = make_corpus(200, 2)
+    with pytest.MonkeyPatch.context() as patch:
+        n, evaluate = [], Progress.evaluate
+        patch.setattr(Progress, "evaluate", lambda self, x: n.append(0) or evaluate(self, x))
+        ours = CRFsuiteCRF(c1=0.1, c2=0.01).fit(X, y)
+    assert ours.converged_
+    assert len(n) < 1.15 * ours.n_iter_
+    assert ours.n_iter_ < 230
+    theirs = train_theirs(X, y, c1=0.1, c2=0.01)
+    assert ours.loss_curve_[-1] <= objective(ours, theirs, X, y)
 
 
 @pytest.mark.data
