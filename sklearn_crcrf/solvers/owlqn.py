@@ -52,8 +52,8 @@ def owlqn(
         Number of last steps that the direction is computed from; by default 6, and 20 after the
         first hundred iterations.
     narrow : callable, optional
-        Takes a bool array of the weights that are to move; returns fun as a function of these alone,
-        all others being zero, in less time than fun takes, and a bool array of its weights, which
+        Takes a bool array of the weights that are to move; returns fun as a function of these
+        alone, all others being zero, which takes less time, and a bool array of its weights, which
         may be more.
 
     Returns

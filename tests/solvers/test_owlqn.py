@@ -113,7 +113,7 @@ def rare_attributes():
 
 
 def test_weights_may_go_against_the_pseudo_gradient_after_the_first_iterations():
-    fun, X = rare_attributes()
+    fun, _ = rare_attributes()
     n_evaluations = {}
     for n_aligned in (100, 10**6):
         with pytest.MonkeyPatch.context() as patch:

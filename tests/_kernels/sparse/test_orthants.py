@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels.sparse.weights import l1_norm, project, pseudo_gradient
+from sklearn_crcrf._kernels.sparse.weights import (
+    bound_by_orthant,
+    keep_orthant,
+    l1_norm,
+    pseudo_gradient,
+)
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 # Zeros and ties are what matters.
@@ -51,7 +56,7 @@ def test_one_penalty_for_all(dtype):
 def test_a_new_point_stays_in_the_orthant_and_goes_down(dtype, drawn):
     x, pseudo, x_new, _ = drawn.astype(dtype)
     kept, (x, pseudo) = x_new.copy(), read_only(x, pseudo)
-    change = project(x, pseudo, x_new)
+    change = keep_orthant(x, pseudo, x_new)
     orthant = np.where(x != 0, np.sign(x), -np.sign(pseudo))
     down = (kept - x) * pseudo < 0
     expected = np.where(down, np.where(kept * orthant < 0, 0, kept), x)
@@ -59,3 +64,14 @@ def test_a_new_point_stays_in_the_orthant_and_goes_down(dtype, drawn):
     assert (x_new * orthant >= 0).all()
     assert_allclose(change, pseudo @ (x_new - x))
     assert change <= 0
+
+
+@both_types
+@given(st.integers(0, 40).flatmap(vectors))
+def test_what_leaves_the_orthant_becomes_zero(dtype, drawn):
+    x, pseudo, x_new, _ = drawn.astype(dtype)
+    kept, (x, pseudo) = x_new.copy(), read_only(x, pseudo)
+    change = bound_by_orthant(x, pseudo, x_new)
+    orthant = np.where(x != 0, np.sign(x), -np.sign(pseudo))
+    assert_array_equal(x_new, np.where(kept * orthant > 0, kept, 0))
+    assert_allclose(change, pseudo @ (x_new - x))
