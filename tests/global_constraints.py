@@ -1,8 +1,20 @@
 """Random constraints on the labels of samples, and what they mean, spelled out."""
 
+from collections import Counter
+from itertools import groupby
+
 from hypothesis import strategies as st
 
-from sklearn_crcrf.labels import AtLeast, AtMost, Exactly, Implies, Linear, SameLabel
+from sklearn_crcrf.labels import (
+    AtLeast,
+    AtMost,
+    AtMostSegments,
+    Exactly,
+    Implies,
+    Linear,
+    OneSegment,
+    SameLabel,
+)
 
 KINDS = {"A": "vowel", "B": "consonant"}  # C agrees with both
 
@@ -17,7 +29,13 @@ def constraints(draw, lengths, labels="ABC"):
     some = st.lists(st.sampled_from(labels), min_size=1, unique=True)
     names = st.sampled_from(["x", "y", 7, None, float("nan"), -1])
     per = "sample" if draw(st.booleans()) else per_token(names)
-    kind = draw(st.sampled_from([AtMost, AtLeast, Exactly, Implies, SameLabel, Linear]))
+    kinds = [AtMost, AtLeast, Exactly, Implies, SameLabel, Linear, AtMostSegments, OneSegment]
+    kind = draw(st.sampled_from(kinds))
+    if kind is OneSegment:
+        return OneSegment(draw(st.none() | some))
+    if kind is AtMostSegments:
+        together = draw(st.sampled_from(["label", "sample"]))
+        return AtMostSegments(draw(st.none() | some), draw(st.integers(0, 2)), per=together)
     if kind is Implies:
         return Implies(draw(some), draw(some), per)
     if kind is SameLabel:
@@ -42,6 +60,10 @@ def groups_of(per, sample, n_tokens):
 
 def is_satisfied(constraint, sample, labels):
     """Whether the labels of a sample satisfy a constraint."""
+    if isinstance(constraint, AtMostSegments):
+        runs = [key for key, _ in groupby(labels) if key in (constraint.types or "ABC")]
+        numbers = Counter(runs).values() if constraint.per == "label" else [len(runs)]
+        return max(numbers, default=0) <= constraint.k
     per = constraint.groups if isinstance(constraint, SameLabel) else constraint.per
     groups = groups_of(per, sample, len(labels))
     return all(_holds(constraint, sample, group, [labels[t] for t in group]) for group in groups)

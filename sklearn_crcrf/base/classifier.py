@@ -192,13 +192,18 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         results, _ = self._map(X, pairs, requires="pair_marginals")
         return [table for tables in results for table in tables]
 
-    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
+    def predict_k_best(
+        self, X: Any, k: int = 5, subject_to: Any = None
+    ) -> list[list[tuple[list, float]]]:
         """Return the k best paths of each sequence with their probabilities.
 
         Parameters
         ----------
         X : as in :meth:`predict`
         k : int, default=5
+        subject_to : list of constraints on segments, optional
+            Such as :class:`~sklearn_crcrf.labels.OneSegment`: only paths that satisfy them, and
+            their probabilities among all paths that do.
 
         Returns
         -------
@@ -209,23 +214,33 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ------
         Unsupported
             If the structure of X cannot do this: only sequences can.
+        ValueError
+            If there are other constraints, or they take too long.
         """
         check_scalar(k, "k", Integral, min_val=1)
 
-        def best(structure: Structure, scores: Scores, first: int) -> list:
-            found = best_paths(structure, scores, first, k)
-            listed = ((self.classes_[paths].tolist(), value.tolist()) for value, paths in found)
-            return [list(zip(*both, strict=True)) for both in listed]
+        def listed(found: list) -> list:
+            both = ((self.classes_[paths].tolist(), value.tolist()) for value, paths in found)
+            return [list(zip(*each, strict=True)) for each in both]
 
-        results, _ = self._map(X, best, requires="k_best")
+        def best(structure: Structure, scores: Scores, first: int) -> list:
+            return listed(best_paths(structure, scores, first, k))
+
+        def limited(
+            constrained: SubjectTo, structure: Structure, scores: Scores, first: int
+        ) -> list:
+            return listed(constrained.best_paths(structure, scores, first, k))
+
+        results, _ = self._map(X, best, requires="k_best", subject_to=subject_to, limited=limited)
         return [paths for result in results for paths in result]
 
-    def confidence(self, X: Any) -> np.ndarray:
+    def confidence(self, X: Any, subject_to: Any = None) -> np.ndarray:
         """Return the probability of the best path of each sequence.
 
         Parameters
         ----------
         X : as in :meth:`predict`
+        subject_to : as in :meth:`predict_k_best`
 
         Returns
         -------
@@ -238,7 +253,11 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             maximum = structure.maximum(scores)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
             return np.exp(np.minimum(maximum, 0.0))  # the rounding error of huge scores exceeds 1
 
-        results, _ = self._map(X, probability)
+        def limited(constrained: SubjectTo, *batch: Any) -> np.ndarray:
+            found = constrained.best_paths(*batch)
+            return np.array([probability.sum() for probability, _ in found])
+
+        results, _ = self._map(X, probability, subject_to=subject_to, limited=limited)
         return np.concatenate(results)
 
     def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
@@ -439,6 +458,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         requires: str | None = None,
         subject_to: Any = None,
         scores: Callable[[Any, Any, Batch], Scores] | None = None,
+        limited: Callable[..., Any] | None = None,
     ):
         """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
 
@@ -453,6 +473,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         scores : callable, optional
             Takes a copy of this estimator, what it prepared, and a batch, and returns scores; by
             default as :meth:`_scores`.
+        limited : callable, optional
+            If there are constraints, it takes them before what the function takes, in its place.
 
         Returns
         -------
@@ -478,6 +500,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             if masks is not None:
                 made = made.allow(masks[batch.start : batch.stop])
             check_shared_scores(made)
+            if constrained is not None and limited is not None:
+                return limited(constrained, batch.structure, made, batch.first)
             result = function(batch.structure, made, batch.first)
             if constrained is None:
                 return result

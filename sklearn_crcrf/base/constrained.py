@@ -1,16 +1,20 @@
 """Prediction under constraints on the labels of whole samples."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..data.layout import Layout
 from ..labels.constraints.global_constraint import GlobalConstraint, Samples
+from ..labels.constraints.segments import BoundSegments
 from ..labels.inequalities import Inequalities
+from ..serving.segment_limits import Counter, LimitedPaths
 from ..structures import Scores, Structure, Unsupported
 from ..structures.programs.integer_program import IntegerPrograms, LatticePrograms, programs_of
 from ..utils.names import shown
+from .batch_values import log_partition
 
 
 class SubjectTo:
@@ -44,6 +48,47 @@ class SubjectTo:
             for i, constraint in enumerate(self._constraints)
         ]
 
+    def counters(self, structure: Structure) -> list[Counter] | None:
+        """Return the limits on segments, None if other constraints or scores need programs."""
+        is_chain = structure.always_sequential and not structure.own_scores
+        limits = [bound for bound in self._bound if isinstance(bound, BoundSegments)]
+        if not is_chain or len(limits) < len(self._bound):
+            return None
+        return [counter for bound in limits for counter in bound.counters]
+
+    def best_paths(
+        self, structure: Structure, scores: Scores, first: int, k: int = 1
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Find the k best paths of each sequence of a batch that satisfy the constraints.
+
+        Parameters
+        ----------
+        structure, scores, first : as in :meth:`enforce`
+        k : int
+
+        Returns
+        -------
+        list of (probabilities, label ids)
+            Of the shapes (n_found,) and (n_found, n_tokens). Probabilities are normalised over all
+            paths that satisfy the constraints.
+
+        Raises
+        ------
+        ValueError
+            If there are other constraints than on segments, or they take too long.
+        """
+        counters = self.counters(structure)
+        if counters is None:
+            raise ValueError(
+                "subject_to: probabilities and k best paths are only under constraints on "
+                "segments, such as OneSegment(), with scores of single labels and of pairs"
+            )
+        log_partition(structure, scores, first)  # an error if scores are not finite
+        return [
+            _best_paths(scores.tokens(slice(start, stop)), counters, k, f"X, sequence {number}")
+            for number, (start, stop) in enumerate(pairwise(structure.offsets.tolist()), first)
+        ]
+
     def enforce(
         self, y: np.ndarray, structure: Structure, scores: Scores, first: int
     ) -> np.ndarray:
@@ -73,8 +118,14 @@ class SubjectTo:
         if not units:
             return y
         programs, y = programs_of(structure, scores), np.array(y)
+        counters = self.counters(structure)
         for unit in units:
             tokens = slice(*structure.offsets[unit : unit + 2])
+            if counters is not None:
+                found = LimitedPaths(scores.tokens(tokens), counters).best()
+                if found:
+                    y[tokens] = found[0][1]
+                    continue
             inequalities = [constraint.take(unit, unit + 1).inequalities() for constraint in bound]
             used = programs
             value, y[tokens] = used.best(unit, inequalities)
@@ -90,6 +141,26 @@ class SubjectTo:
                     f"X, sequence {first + unit}: no possible labels satisfy {' and '.join(named)}"
                 )
         return y
+
+
+def _best_paths(
+    scores: Scores, counters: list[Counter], k: int, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """As :meth:`SubjectTo.best_paths`, of one sequence."""
+    if len(scores.state) == 0:
+        return np.ones(1), np.empty((1, 0), dtype=np.int64)
+    paths = LimitedPaths(scores, counters)
+    found = paths.best(k)
+    if found is None:
+        raise ValueError(f"{name}: the search for labels that satisfy subject_to takes too long")
+    if not found:
+        return np.empty(0), np.empty((0, len(scores.state)), dtype=np.int64)
+    try:
+        log_z = paths.log_partition()
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    values = np.array([value for value, _ in found])
+    return np.exp(np.minimum(values - log_z, 0.0)), np.array([y for _, y in found])
 
 
 def refuse_subject_to(subject_to: Any, method: str) -> None:

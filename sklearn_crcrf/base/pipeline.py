@@ -58,18 +58,20 @@ class SequencePipeline(Pipeline):
     """
 
     @available_if(_last_has("confidence"))
-    def confidence(self, X: Any) -> Any:
+    def confidence(self, X: Any, **constraints: Any) -> Any:
         """Return the probability of the predicted labelling of each sequence.
 
         Parameters
         ----------
         X : what the first step takes
+        **constraints : subject_to
+            As of the last step.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
         """
-        return self._last.confidence(self._transformed(X))
+        return self._last.confidence(self._transformed(X), **constraints)
 
     @available_if(_last_has("conformalize"))
     def conformalize(self, X: Any, y: Any, groups: Any = None) -> Self:
@@ -102,19 +104,23 @@ class SequencePipeline(Pipeline):
         return self._last.entropy(self._transformed(X))
 
     @available_if(_last_has("predict_k_best"))
-    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
+    def predict_k_best(
+        self, X: Any, k: int = 5, **constraints: Any
+    ) -> list[list[tuple[list, float]]]:
         """Return the k most probable labellings of each sequence.
 
         Parameters
         ----------
         X : what the first step takes
         k : int, default=5
+        **constraints : subject_to
+            As of the last step.
 
         Returns
         -------
         list of lists of (labels, probability)
         """
-        return self._last.predict_k_best(self._transformed(X), k)
+        return self._last.predict_k_best(self._transformed(X), k, **constraints)
 
     @available_if(_last_has("predict_pair_proba"))
     def predict_pair_proba(self, X: Any) -> list[Any]:

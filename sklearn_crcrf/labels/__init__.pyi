@@ -12,6 +12,8 @@ from .constraints.linear import AtLeast as AtLeast
 from .constraints.linear import AtMost as AtMost
 from .constraints.linear import Exactly as Exactly
 from .constraints.linear import Linear as Linear
+from .constraints.segments import AtMostSegments as AtMostSegments
+from .constraints.segments import OneSegment as OneSegment
 from .encoding import LabelIds as LabelIds
 from .encoding import encode_labels as encode_labels
 from .encoding import sort_labels as sort_labels

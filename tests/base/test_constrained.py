@@ -22,7 +22,16 @@ from sklearn_crcrf import (
     TokenFeatures,
 )
 from sklearn_crcrf.base import batches
-from sklearn_crcrf.labels import AtLeast, AtMost, Exactly, Implies, Linear, SameLabel
+from sklearn_crcrf.labels import (
+    AtLeast,
+    AtMost,
+    AtMostSegments,
+    Exactly,
+    Implies,
+    Linear,
+    OneSegment,
+    SameLabel,
+)
 from sklearn_crcrf.structures import Unsupported
 
 
@@ -252,3 +261,78 @@ def test_nothing_in_nothing_out():
     assert len(fitted().predict([], subject_to=[AtLeast("A", 1)])) == 0
     empty = SequenceArray(np.zeros((0, 3)), [0, 0])
     assert fitted().predict(empty, subject_to=[AtLeast("A", 1)]).lengths.tolist() == [0]
+
+
+def test_k_best_paths_and_their_probabilities_under_limits_of_segments():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(n, 3)).round(1) * 2 for n in (0, 1, 3, 5)]
+    for several in ([OneSegment()], [AtMostSegments("A", 1), AtMostSegments(per="sample", k=3)]):
+        best = fitted().predict_k_best(X, k=4, subject_to=several)
+        confidence = fitted().confidence(X, subject_to=several)
+        free = fitted().predict(X, subject_to=several)
+        for i, s in enumerate(X):
+            paths, values = enumerate_paths(s)
+            labels = [["ABC"[j] for j in path] for path in paths]
+            fine = [all(is_satisfied(c, i, path) for c in several) for path in labels]
+            p = np.where(fine, np.exp(values), 0.0)
+            order = np.argsort(-p, kind="stable")[: min(4, sum(fine))]
+            found = [probability for _, probability in best[i]]
+            np.testing.assert_allclose(found, p[order] / p.sum(), rtol=1e-6)
+            assert [path for path, _ in best[i]] == [labels[j] for j in order]
+            assert confidence[i] == pytest.approx(found[0])
+            assert free[i] == best[i][0][0]
+
+
+def test_probabilities_are_only_under_limits_of_segments():
+    crf = CRF().fit(X, y)
+    with pytest.raises(ValueError, match="only under constraints on segments"):
+        crf.predict_k_best(X, subject_to=[OneSegment(), AtMost("N", 1)])
+    with pytest.raises(ValueError, match="only under constraints on segments"):
+        EmpiricalCRF(order=2).fit(X, y).confidence(X, subject_to=[OneSegment()])
+    found = crf.predict_k_best([["the", "dog"]], subject_to=[AtMostSegments(k=0)])
+    assert found == [[]]
+    assert crf.confidence([["the", "dog"]], subject_to=[AtMostSegments(k=0)]) == [0.0]
+    with pytest.raises(ValueError, match=r"no possible labels satisfy subject_to\[0\], AtMostSegm"):
+        crf.predict([["the", "dog"]], subject_to=[AtMostSegments(k=0)])
+    pipeline = make_pipeline(TokenFeatures(["shape"]), SequenceVectorizer(), CRF()).fit(X, y)
+    assert pipeline.predict(X, subject_to=[OneSegment()]).tolist() == y
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AtMostSegments(k=-1), "k must be an integer of 0 or more"),
+        (lambda: OneSegment(per="parent"), 'per must be "label" or "sample"'),
+        (lambda: OneSegment(scheme="BIO"), "scheme must be one of"),
+        (lambda: OneSegment([]), "types must not be empty"),
+        (lambda: CRF().fit(X, y).predict(X, subject_to=[OneSegment("Q")]), "the type 'Q' is not"),
+        (
+            lambda: CRF().fit(X, y).predict(X, subject_to=[OneSegment(scheme="IOB2")]),
+            r"subject_to\[0\]: label 'D' does not fit the scheme IOB2",
+        ),
+        (
+            lambda: CRF().fit([["a"]], [["O"]]).predict([["a"]], subject_to=[OneSegment()]),
+            "no label is of a segment",
+        ),
+    ],
+)
+def test_what_are_no_limits_of_segments(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_segments_are_of_sequences():
+    trees = ReadTrees().fit([np.zeros((3, 3))], [["A", "B", "C"]])
+    X = GraphArray.from_parents([np.zeros((3, 3))], [[-1, 0, 0]])
+    with pytest.raises(ValueError, match="segments are of sequences, but X has trees or graphs"):
+        trees.predict(X, subject_to=[OneSegment()])
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_segments_with_scores_of_higher_order(order):
+    crf = EmpiricalCRF(order=order).fit(X, y)
+    sequences = [["the", "dog", "walks", "the", "dog", "walks"]]
+    assert crf.predict(sequences)[0].count("D") == 2
+    (found,) = crf.predict(sequences, subject_to=[OneSegment()])
+    runs = [label for label, before in zip(found, [None, *found], strict=False) if label != before]
+    assert len(runs) == len(set(runs))

@@ -1,0 +1,186 @@
+"""Constraints on the number of segments of each type."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...serving.segment_limits import Counter
+from ..inequalities import Inequalities, label_sums
+from ..segments.schemes import SCHEMES, check_option, detect_scheme, read_labels
+from .global_constraint import BoundConstraint, GlobalConstraint, Samples, as_labels
+
+
+@dataclass(frozen=True)
+class BoundSegments(BoundConstraint):
+    """Limits on the numbers of segments of sequences.
+
+    Parameters
+    ----------
+    counters : list of Counter
+    """
+
+    counters: list[Counter]
+
+    def is_broken(self, y: np.ndarray) -> np.ndarray:
+        broken = np.zeros(len(self.offsets) - 1, dtype=bool)
+        starts = self.offsets[:-1][np.diff(self.offsets) > 0]
+        for counter in self.counters:
+            begins = np.append(counter.counted[y[:1]], counter.begins(y[:-1], y[1:]))
+            begins[starts] = counter.counted[y[starts]]
+            numbers = np.diff(np.append(0, np.cumsum(begins))[self.offsets])
+            broken |= numbers > counter.most
+        return broken[self.groups.sample]
+
+    def inequalities(self) -> Inequalities:
+        """With a variable u_t of each token: it begins a segment, sum_t u_t <= most.
+
+        For labels j that join what labels i open, u_t >= sum_j z_t(j) - sum_i z_t-1(i).
+        """
+        parts, n, n_groups = [], self.n_tokens, self.groups.n_groups
+        tokens, sums = np.arange(n), self.groups.membership.T
+        later = np.setdiff1d(tokens, self.groups.first)
+        for counter in self.counters:
+            of_labels, of_added = [], []
+            for kind in np.unique(counter.joins[counter.counted]):
+                joining = 1.0 * (counter.counted & (counter.joins == kind))
+                opening = 1.0 * (counter.opens == kind)
+                of_labels.append(
+                    label_sums(tokens, tokens, joining, (n, n))
+                    - label_sums(later, later - 1, opening, (n, n))
+                )
+                of_added.append(-sp.eye_array(n))
+            of_labels.append(sp.csr_array((n_groups, n * len(counter.counted))))
+            upper = np.repeat([0.0, counter.most], [n * (len(of_labels) - 1), n_groups])
+            of_added = sp.vstack([*of_added, sums], format="csr")
+            parts.append(Inequalities(sp.vstack(of_labels, format="csr"), of_added, upper))
+        return Inequalities.join(parts)
+
+
+class AtMostSegments(GlobalConstraint):
+    """At most k segments of each type in a sequence.
+
+    Parameters
+    ----------
+    types : type of segments, collection of types, or None, default=None
+        None for all types. Where labels are bare types, a segment is a run of equal labels.
+    k : int, default=1
+    per : {"label", "sample"}, default="label"
+        Whether each type may have k segments, or all of ``types`` together.
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, optional
+        How labels spell segments; by default as they show, see
+        :func:`~sklearn_crcrf.labels.segments.schemes.detect_scheme`, else IO, bare types.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.labels import AtMostSegments
+    >>> X = [["12", "Oak", "St", "Reno"], ["3", "Elm", "St", "Boise"]]
+    >>> crf = CRF().fit(X, [["Number", "Street", "Street", "City"]] * 2)
+    >>> crf.predict([["12", "Oak", "Reno", "St"]]).tolist()
+    [['Number', 'Street', 'City', 'Street']]
+    >>> at_most_one = AtMostSegments(["Street", "City"], 1)
+    >>> crf.predict([["12", "Oak", "Reno", "St"]], subject_to=[at_most_one]).tolist()
+    [['Number', 'Street', 'Street', 'Street']]
+    """
+
+    types: list | None
+    k: int
+    per: str
+    scheme: str | None
+
+    def __init__(
+        self, types: Any = None, k: int = 1, *, per: str = "label", scheme: str | None = None
+    ):
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
+            raise ValueError(f"k must be an integer of 0 or more, got {k!r}")
+        if per not in ("label", "sample"):
+            raise ValueError(f'per must be "label" or "sample", got {per!r}')
+        if scheme is not None:
+            check_option("scheme", scheme, SCHEMES)
+        self.types = None if types is None else as_labels(types, "types")
+        self.k, self.per, self.scheme = int(k), per, scheme
+
+    def __repr__(self) -> str:
+        given = {"per": (self.per, "label"), "scheme": (self.scheme, None)}
+        others = (
+            f"{name}={value!r}" for name, (value, default) in given.items() if value != default
+        )
+        return f"{type(self).__name__}({', '.join([*self._shown(), *others])})"
+
+    def _shown(self) -> list[str]:
+        return [f"{self.types}, {self.k}"]
+
+    def counters(self, classes: np.ndarray, name: str) -> list[Counter]:
+        """Return the limits, for labels in this order.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_labels,)
+        name : str
+            Name of the constraint in error messages.
+
+        Raises
+        ------
+        ValueError
+            If labels do not fit the scheme, or a type is not among them.
+        """
+        scheme = self.scheme or detect_scheme(classes.tolist()) or "IO"
+        labels = read_labels(classes, scheme, name)
+        types = labels.types.tolist()
+        wanted = types if self.types is None else self.types
+        unknown = [one for one in wanted if one not in types]
+        if unknown:
+            raise ValueError(f"{name}: the type {unknown[0]!r} is not among the types {types}")
+        is_inside = np.isin(labels.role, ["I", "E"])
+        opens, joins = labels.open(), np.where(is_inside, labels.kind, -2)
+        if not wanted:
+            raise ValueError(f"{name}: no label is of a segment, but they are {classes.tolist()}")
+        kinds = np.array([types.index(one) for one in wanted])
+        groups = [kinds] if self.per == "sample" else [kinds[i : i + 1] for i in range(len(kinds))]
+        return [Counter(np.isin(labels.kind, of), opens, joins, self.k) for of in groups]
+
+    def bind(self, samples: Samples, name: str) -> BoundConstraint:
+        if samples.links is not None and not _are_in_a_row(*samples.links, samples.offsets):
+            raise ValueError(f"{name}: segments are of sequences, but X has trees or graphs")
+        counters = self.counters(samples.classes, name)
+        return BoundSegments(samples.groups("sample", name), samples.offsets, counters)
+
+
+class OneSegment(AtMostSegments):
+    """At most one segment of each type in a sequence, such as one street in an address.
+
+    Parameters
+    ----------
+    types, per, scheme : as of :class:`AtMostSegments`
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.labels import OneSegment
+    >>> X = [["12", "Oak", "St", "Reno"], ["3", "Elm", "St", "Boise"]]
+    >>> crf = CRF().fit(X, [["Number", "Street", "Street", "City"]] * 2)
+    >>> crf.predict([["12", "Oak", "Reno", "St"]]).tolist()
+    [['Number', 'Street', 'City', 'Street']]
+    >>> crf.predict([["12", "Oak", "Reno", "St"]], subject_to=[OneSegment()]).tolist()
+    [['Number', 'Street', 'Street', 'Street']]
+    """
+
+    def __init__(self, types: Any = None, *, per: str = "label", scheme: str | None = None):
+        super().__init__(types, 1, per=per, scheme=scheme)
+
+    def _shown(self) -> list[str]:
+        return [] if self.types is None else [str(self.types)]
+
+
+def _are_in_a_row(parent: np.ndarray, child: np.ndarray, offsets: np.ndarray) -> bool:
+    """Say whether each token of a sample but the first has one link, from the token before."""
+    later = np.setdiff1d(np.arange(offsets[-1]), offsets)
+    return np.array_equal(np.sort(child), later) and np.array_equal(parent, child - 1)
