@@ -38,6 +38,7 @@ ANY_COMMAND: dict[str, dict[str, list[str]]] = {
         "--n-best": N_BEST,
         "--output": ["-", "out.txt", "out.gz", "folder"],
         "--marginals": [""],
+        "--one-segment": ["all", "N", "X,Y", ""],
         "--json": [""],
     },
     "evaluate": {"": ["TEXT", "-"], "--model": ["MODEL"], **FITTING},
@@ -45,7 +46,7 @@ ANY_COMMAND: dict[str, dict[str, list[str]]] = {
     "convert": {
         "": ["DUMP", "DUMP", "TEXT"],
         "--model": ["new.crcrf", "folder"],
-        "--format": ["crfsuite", "crf++"],
+        "--format": ["crfsuite", "crf++", "wapiti"],
         "--columns": COLUMNS,
     },
 }

@@ -500,10 +500,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             if masks is not None:
                 made = made.allow(masks[batch.start : batch.stop])
             check_shared_scores(made)
-            if constrained is not None and limited is not None:
+            if constrained is not None and limited is not None and subject_to:
                 return limited(constrained, batch.structure, made, batch.first)
             result = function(batch.structure, made, batch.first)
-            if constrained is None:
+            if constrained is None or limited is not None:
                 return result
             return constrained.enforce(result, batch.structure, made, batch.first)
 

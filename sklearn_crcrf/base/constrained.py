@@ -10,7 +10,7 @@ from ..data.layout import Layout
 from ..labels.constraints.global_constraint import GlobalConstraint, Samples
 from ..labels.constraints.segments import BoundSegments
 from ..labels.inequalities import Inequalities
-from ..serving.segment_limits import Counter, LimitedPaths
+from ..serving.segment_limits import LimitedPaths, Limits
 from ..structures import Scores, Structure, Unsupported
 from ..structures.programs.integer_program import IntegerPrograms, LatticePrograms, programs_of
 from ..utils.names import shown
@@ -48,13 +48,13 @@ class SubjectTo:
             for i, constraint in enumerate(self._constraints)
         ]
 
-    def counters(self, structure: Structure) -> list[Counter] | None:
+    def limits(self, structure: Structure) -> Limits | None:
         """Return the limits on segments, None if other constraints or scores need programs."""
         is_chain = structure.always_sequential and not structure.own_scores
         limits = [bound for bound in self._bound if isinstance(bound, BoundSegments)]
-        if not is_chain or len(limits) < len(self._bound):
+        if not is_chain or not limits or len(limits) < len(self._bound):
             return None
-        return [counter for bound in limits for counter in bound.counters]
+        return Limits.join(bound.limits for bound in limits)
 
     def best_paths(
         self, structure: Structure, scores: Scores, first: int, k: int = 1
@@ -77,15 +77,15 @@ class SubjectTo:
         ValueError
             If there are other constraints than on segments, or they take too long.
         """
-        counters = self.counters(structure)
-        if counters is None:
+        limits = self.limits(structure)
+        if limits is None:
             raise ValueError(
                 "subject_to: probabilities and k best paths are only under constraints on "
                 "segments, such as OneSegment(), with scores of single labels and of pairs"
             )
         log_partition(structure, scores, first)  # an error if scores are not finite
         return [
-            _best_paths(scores.tokens(slice(start, stop)), counters, k, f"X, sequence {number}")
+            _best_paths(scores.tokens(slice(start, stop)), limits, k, f"X, sequence {number}")
             for number, (start, stop) in enumerate(pairwise(structure.offsets.tolist()), first)
         ]
 
@@ -118,11 +118,11 @@ class SubjectTo:
         if not units:
             return y
         programs, y = programs_of(structure, scores), np.array(y)
-        counters = self.counters(structure)
+        limits = self.limits(structure)
         for unit in units:
             tokens = slice(*structure.offsets[unit : unit + 2])
-            if counters is not None:
-                found = LimitedPaths(scores.tokens(tokens), counters).best()
+            if limits is not None:
+                found = LimitedPaths(scores.tokens(tokens), limits).best()
                 if found:
                     y[tokens] = found[0][1]
                     continue
@@ -143,22 +143,18 @@ class SubjectTo:
         return y
 
 
-def _best_paths(
-    scores: Scores, counters: list[Counter], k: int, name: str
-) -> tuple[np.ndarray, np.ndarray]:
+def _best_paths(scores: Scores, limits: Limits, k: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     """As :meth:`SubjectTo.best_paths`, of one sequence."""
     if len(scores.state) == 0:
         return np.ones(1), np.empty((1, 0), dtype=np.int64)
-    paths = LimitedPaths(scores, counters)
-    found = paths.best(k)
-    if found is None:
-        raise ValueError(f"{name}: the search for labels that satisfy subject_to takes too long")
-    if not found:
-        return np.empty(0), np.empty((0, len(scores.state)), dtype=np.int64)
+    paths = LimitedPaths(scores, limits)
     try:
-        log_z = paths.log_partition()
+        found = paths.found(k)
+        log_z = paths.log_partition() if found else 0.0
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+    if not found:
+        return np.empty(0), np.empty((0, len(scores.state)), dtype=np.int64)
     values = np.array([value for value, _ in found])
     return np.exp(np.minimum(values - log_z, 0.0)), np.array([y for _, y in found])
 

@@ -118,7 +118,8 @@ allowed : list of lists or SequenceArray, optional
 subject_to : list of constraints, optional
     Constraints on the labels of whole sequences, such as
     :class:`~sklearn_crcrf.labels.AtMost`. A sequence whose labels break one has the
-    labels of the path with the highest score that satisfies all, found by integer programming.
+    labels of the path with the highest score that satisfies all, found by integer programming,
+    or by a search if all are on segments (:class:`~sklearn_crcrf.labels.OneSegment`).
 """
 
 from typing import Any, TypeVar

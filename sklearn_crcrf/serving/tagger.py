@@ -14,6 +14,7 @@ from .crfsuite.binary_model import MAGIC, parse_crfsuite_model
 from .crfsuite.content import crfsuite_content
 from .files import LEVEL, read_content, write_content
 from .linear import linear_tagger
+from .segment_limits import LimitedPaths, Limits
 from .small import small, unpacked
 from .sums import (
     MOST_CERTAIN,
@@ -88,8 +89,8 @@ class Tagger:
     """
 
     __slots__ = (
-        *("_chain", "_compiled", "_content", "_in_one_call", "_largest", "_read", "_runs"),
-        "_tables",
+        *("_chain", "_compiled", "_content", "_in_one_call", "_largest", "_limits", "_read"),
+        *("_runs", "_tables"),
     )
 
     def __init__(self, content: Content):
@@ -120,7 +121,15 @@ class Tagger:
         self._tables = ChainTables(*self._chain)
         self._compiled, self._read = KINDS[kind](content, labels, self._tables)
         self._runs = RunTables(content, n)
-        self._in_one_call = content.setting("decoding", str) != "marginal" and not self.run_tables
+        limits = content.settings.get("limits")
+        self._limits = None if limits is None else Limits.of(limits, n)
+        if self._limits is not None and self.run_tables:
+            raise ValueError("there are no limits on segments with labels of higher order")
+        self._in_one_call = (
+            content.setting("decoding", str) != "marginal"
+            and not self.run_tables
+            and self._limits is None
+        )
         tables = (part for *_, score, unseen in self.run_tables for part in (score, unseen))
         self._largest = max(0.0, *largest, *(part.max(initial=0.0) for part in tables))
 
@@ -155,6 +164,48 @@ class Tagger:
     def decoding(self) -> str:
         """How labels are found: "viterbi" or "marginal"."""
         return "marginal" if self._content.settings["decoding"] == "marginal" else "viterbi"
+
+    def subject_to(self, constraints: Iterable[Any]) -> "Tagger":
+        """Return a tagger of labels that satisfy constraints on segments.
+
+        Parameters
+        ----------
+        constraints : iterable of constraints
+            :class:`~sklearn_crcrf.labels.OneSegment` and
+            :class:`~sklearn_crcrf.labels.AtMostSegments`; they are saved with the tagger, and hold
+            for its labels and their :meth:`confidence`, but not for :meth:`probabilities`.
+
+        Returns
+        -------
+        Tagger
+
+        Raises
+        ------
+        ValueError
+            If a constraint is of another kind, does not fit the labels, or the scores are of more
+            than two labels in a row.
+
+        Examples
+        --------
+        >>> from sklearn_crcrf import CRF
+        >>> from sklearn_crcrf.labels import OneSegment
+        >>> X = [["12", "Oak", "St", "Reno"], ["3", "Elm", "St", "Boise"]]
+        >>> tagger = CRF().fit(X, [["Number", "Street", "Street", "City"]] * 2).tagger()
+        >>> tagger(["12", "Oak", "Reno", "St"])
+        ['Number', 'Street', 'City', 'Street']
+        >>> tagger.subject_to([OneSegment()])(["12", "Oak", "Reno", "St"])
+        ['Number', 'Street', 'Street', 'Street']
+        """
+        limits = [] if self._limits is None else [self._limits]
+        for i, constraint in enumerate(constraints):
+            if not hasattr(constraint, "limits"):
+                raise ValueError(f"a tagger takes constraints on segments, not {constraint!r}")
+            classes = np.array(self.labels, dtype=object)
+            limits.append(constraint.limits(classes, f"constraints[{i}]"))
+        if not limits:
+            return self
+        settings = {**self._content.settings, "limits": Limits.join(limits).setting()}
+        return Tagger(self._content._replace(settings=settings))
 
     def __call__(self, tokens: Iterable) -> list:
         """Return the labels of one sequence.
@@ -258,6 +309,10 @@ class Tagger:
         if np.isneginf(log_z):
             return 0.0
         self._check_size(log_z, scores)
+        if self._limits is not None:
+            limited = LimitedPaths(scores, self._limits)
+            found = limited.found(1)
+            return float(np.exp(min(found[0][0] - limited.log_partition(), 0.0))) if found else 0.0
         return float(np.exp(min(paths.best[0] - log_z, 0.0)))
 
     def scores(self, tokens: Iterable) -> ChainScores:
@@ -405,13 +460,23 @@ class Tagger:
     def _path(self, tokens: Iterable) -> np.ndarray:
         """Find the numbers of the labels of one sequence, if no compiled call finds them."""
         if self.decoding == "marginal":
-            return self.probabilities(tokens).argmax(axis=1).astype(np.int32)
-        scores = self.scores(tokens)
-        if len(scores.state) == 0:
-            return np.empty(0, dtype=np.int32)
-        value, y = self._paths(scores).best
-        _check(value)
-        return y
+            tokens = list(tokens)
+            y = self.probabilities(tokens).argmax(axis=1).astype(np.int32)
+        elif self.run_tables:
+            scores = self.scores(tokens)
+            if len(scores.state) == 0:
+                return np.empty(0, dtype=np.int32)
+            value, y = self._paths(scores).best
+            _check(value)
+        else:
+            tokens = list(tokens)
+            y = self._compiled.paths(self._inputs([tokens]), np.empty(1, dtype=np.int64))
+        if self._limits is None or not self._limits.exceeded(y).any():
+            return y
+        found = LimitedPaths(self.scores(tokens), self._limits).found(1)
+        if not found:
+            raise ValueError("no possible labels satisfy the constraints of the tagger")
+        return found[0][1].astype(np.int32)
 
 
 def _check(log_z: float) -> None:

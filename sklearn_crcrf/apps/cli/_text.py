@@ -149,6 +149,30 @@ def add_max_bytes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-bytes", type=positive, metavar="N", default=MAX_BYTES, help=text)
 
 
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the option --one-segment."""
+    parser.add_argument(
+        "--one-segment",
+        metavar="TYPES",
+        help="the best labels in which each of these types, joined by commas, has at most one "
+        "segment in a sequence; all: each type there is",
+    )
+
+
+def limits_of(options: argparse.Namespace, labels: Sequence[Any]) -> dict[str, Any]:
+    """Return what --one-segment adds to the arguments of ``predict``."""
+    types = getattr(options, "one_segment", None)
+    if types is None:
+        return {}
+    import numpy as np
+
+    from ...labels import OneSegment
+
+    one = OneSegment(None if types == "all" else types.split(","))
+    one.limits(np.array(labels, dtype=object), "--one-segment")
+    return {"subject_to": [one]}
+
+
 def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
     """Add the options --columns, --format, --sep and --comment."""
     add_column_names(parser, help)

@@ -4,12 +4,14 @@ import argparse
 
 from ..web import tagging_app
 from . import _listening
-from ._text import add_max_bytes
+from ._text import add_limits, add_max_bytes, limits_of
+from .tagging import labels_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
+    add_limits(parser)
     add_max_bytes(parser)
     _listening.add_options(parser)
 
@@ -25,4 +27,5 @@ def run(options: argparse.Namespace) -> None:
             f"{options.model}: serve labels plain words, but the model needs the columns "
             f"{', '.join(map(str, observed))}"
         )
-    _listening.listen(tagging_app(estimator), options)
+    limits = limits_of(options, labels_of(estimator))
+    _listening.listen(tagging_app(estimator, **limits), options)

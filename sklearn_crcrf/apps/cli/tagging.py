@@ -27,9 +27,11 @@ from ._text import (
     Text,
     add_columns,
     add_document_options,
+    add_limits,
     begins_with_json,
     check_labelled,
     first_of,
+    limits_of,
     open_output,
     positive,
     read_source,
@@ -85,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--marginals", action="store_true", help="also the probabilities of all labels of a token"
     )
+    add_limits(parser)
     parser.add_argument("--json", action="store_true", help="a line of JSON for each sequence")
     add_document_options(parser)
     _progress.add_options(parser)
@@ -95,6 +98,8 @@ def run(options: argparse.Namespace) -> None:
     is_text = options.text or _are_documents(options)
     needs_model = is_text or options.n_best or KNOWN in (options.columns or ())
     labeller = Labeller(options, needs_model)
+    if options.one_segment is not None and (is_text or labeller.text_tagger or options.marginals):
+        raise ValueError("--one-segment is for columns, and without --marginals")
     if is_text or labeller.text_tagger is not None:
         from .finding import tag
 
@@ -144,9 +149,11 @@ class Labeller:
         self.text_tagger: Any = None
         self.labels: Sequence[Any]
         if is_tagger_file(options.model) and not needs_model:
-            tagger = self._tagger = load_tagger(options.model, options.max_bytes)
+            tagger = load_tagger(options.model, options.max_bytes)
             self.columns, self.separator = tagger.training_columns, tagger.training_separator
             self.labels = tagger.labels
+            self._limits = limits_of(options, self.labels)
+            self._tagger = tagger.subject_to(self._limits.get("subject_to", ()))
             return
         with paused_collector():
             from ...model_files import load_model
@@ -156,6 +163,7 @@ class Labeller:
         if hasattr(self.estimator, "redact"):
             self.text_tagger, self.estimator = self.estimator, self.estimator.estimator_
         self.separator, self.labels = model.separator, labels_of(self.estimator)
+        self._limits = limits_of(options, self.labels)
         params = [it for it in self.estimator.get_params().values() if isinstance(it, str)]
         self.has_marks = DOCUMENT in params
 
@@ -307,13 +315,15 @@ class Labeller:
         X = text.X[chunk]
         classifier, inner = unwrap(self.estimator, X)
         if self._options.n_best:
-            kept = _method(classifier, "predict_k_best")(inner, k=self._options.n_best)
+            find = _method(classifier, "predict_k_best")
+            kept = find(inner, k=self._options.n_best, **self._limits)
             for tokens, paths in zip(X, kept, strict=True):
                 found = [{"probability": p, "labels": labels} for labels, p in paths]
                 yield {"tokens": tokens, "paths": found}
             return
         try:
             known = {} if text.known is None else {"allowed": text.known[chunk]}
+            known |= self._limits
             predicted = [list(labels) for labels in classifier.predict(inner, **known)]
         except ValueError as error:
             if text.known is None:

@@ -27,7 +27,7 @@ N_CONTRIBUTIONS, MAX_REPLACE = 8, 100
 Steps = Generator[str, None, None]
 
 
-def tagging_app(estimator: Any) -> Starlette:
+def tagging_app(estimator: Any, subject_to: Any = None) -> Starlette:
     """Make an ASGI application that labels text with a fitted estimator.
 
     ``POST /tag`` labels sentences; ``POST /redact`` replaces the spans of a text; ``POST /explain``
@@ -41,6 +41,9 @@ def tagging_app(estimator: Any) -> Starlette:
         It must take lists of strings. Text is cut into tokens and sentences as by the TextTagger;
         else each line is a sentence, of words as :func:`~sklearn_crcrf.text.find_tokens` finds
         them.
+    subject_to : list of constraints, optional
+        What the labels of ``POST /tag`` satisfy, as in ``predict``; other answers do not depend on
+        it.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def tagging_app(estimator: Any) -> Starlette:
     classifier = unwrap(estimator)[0]
     promise = {"promise": classifier.promise_} if hasattr(classifier, "promise_") else {}
     classes, spans_of = classifier.classes_.tolist(), tagger.tagger()
-    labels_of, marks, work = _labeller(estimator), marks_for(map(str, classes)), Work()
+    labels_of, marks, work = _labeller(estimator, subject_to), marks_for(map(str, classes)), Work()
 
     def tag(content: dict[str, Any], reserve: Reserve) -> Steps:
         sentences, has_details = _sentences(content, tagger), bool(content.get("details"))
@@ -135,12 +138,15 @@ def _text_tagger(estimator: Any) -> TextTagger:
     return TextTagger(FrozenEstimator(estimator), scheme=scheme).fit([], [])
 
 
-def _labeller(estimator: Any) -> Callable[[Sequence[list[str]]], list[list]]:
+def _labeller(
+    estimator: Any, subject_to: Any = None
+) -> Callable[[Sequence[list[str]]], list[list]]:
     """Label sentences by a tagger, where there is one."""
     try:
-        tagger = estimator.tagger()
+        tagger = estimator.tagger().subject_to(subject_to or ())
     except (AttributeError, ValueError):
-        return lambda sentences: [list(labels) for labels in estimator.predict(list(sentences))]
+        how = {} if subject_to is None else {"subject_to": subject_to}
+        return lambda sentences: [*map(list, estimator.predict(list(sentences), **how))]
     return lambda sentences: [tagger(tokens) for tokens in sentences]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...serving.segment_limits import Counter
+from ...serving.segment_limits import Limits
 from ..inequalities import Inequalities, label_sums
 from ..segments.schemes import SCHEMES, check_option, detect_scheme, read_labels
 from .global_constraint import BoundConstraint, GlobalConstraint, Samples, as_labels
@@ -19,19 +19,18 @@ class BoundSegments(BoundConstraint):
 
     Parameters
     ----------
-    counters : list of Counter
+    limits : Limits
     """
 
-    counters: list[Counter]
+    limits: Limits
 
     def is_broken(self, y: np.ndarray) -> np.ndarray:
-        broken = np.zeros(len(self.offsets) - 1, dtype=bool)
         starts = self.offsets[:-1][np.diff(self.offsets) > 0]
-        for counter in self.counters:
-            begins = np.append(counter.counted[y[:1]], counter.begins(y[:-1], y[1:]))
-            begins[starts] = counter.counted[y[starts]]
-            numbers = np.diff(np.append(0, np.cumsum(begins))[self.offsets])
-            broken |= numbers > counter.most
+        begins = np.zeros((len(self.limits.most), len(y) + 1), dtype=np.int64)
+        begins[:, 2:] = self.limits.begins(y[:-1], y[1:])
+        begins[:, starts + 1] = self.limits.counted[:, y[starts]]
+        numbers = np.diff(np.cumsum(begins, axis=1)[:, self.offsets], axis=1)
+        broken: np.ndarray = np.any(numbers > self.limits.most[:, None], axis=0)
         return broken[self.groups.sample]
 
     def inequalities(self) -> Inequalities:
@@ -42,18 +41,18 @@ class BoundSegments(BoundConstraint):
         parts, n, n_groups = [], self.n_tokens, self.groups.n_groups
         tokens, sums = np.arange(n), self.groups.membership.T
         later = np.setdiff1d(tokens, self.groups.first)
-        for counter in self.counters:
+        for counted, opens, joins, most in zip(*self.limits, strict=True):
             of_labels, of_added = [], []
-            for kind in np.unique(counter.joins[counter.counted]):
-                joining = 1.0 * (counter.counted & (counter.joins == kind))
-                opening = 1.0 * (counter.opens == kind)
+            for kind in np.unique(joins[counted]):
+                joining = 1.0 * (counted & (joins == kind))
+                opening = 1.0 * (opens == kind)
                 of_labels.append(
                     label_sums(tokens, tokens, joining, (n, n))
                     - label_sums(later, later - 1, opening, (n, n))
                 )
                 of_added.append(-sp.eye_array(n))
-            of_labels.append(sp.csr_array((n_groups, n * len(counter.counted))))
-            upper = np.repeat([0.0, counter.most], [n * (len(of_labels) - 1), n_groups])
+            of_labels.append(sp.csr_array((n_groups, n * len(counted))))
+            upper = np.repeat([0.0, most], [n * (len(of_labels) - 1), n_groups])
             of_added = sp.vstack([*of_added, sums], format="csr")
             parts.append(Inequalities(sp.vstack(of_labels, format="csr"), of_added, upper))
         return Inequalities.join(parts)
@@ -118,7 +117,7 @@ class AtMostSegments(GlobalConstraint):
     def _shown(self) -> list[str]:
         return [f"{self.types}, {self.k}"]
 
-    def counters(self, classes: np.ndarray, name: str) -> list[Counter]:
+    def limits(self, classes: np.ndarray, name: str) -> Limits:
         """Return the limits, for labels in this order.
 
         Parameters
@@ -140,18 +139,20 @@ class AtMostSegments(GlobalConstraint):
         if unknown:
             raise ValueError(f"{name}: the type {unknown[0]!r} is not among the types {types}")
         is_inside = np.isin(labels.role, ["I", "E"])
-        opens, joins = labels.open(), np.where(is_inside, labels.kind, -2)
+        joins = np.where(is_inside, labels.kind, -2)
         if not wanted:
             raise ValueError(f"{name}: no label is of a segment, but they are {classes.tolist()}")
         kinds = np.array([types.index(one) for one in wanted])
         groups = [kinds] if self.per == "sample" else [kinds[i : i + 1] for i in range(len(kinds))]
-        return [Counter(np.isin(labels.kind, of), opens, joins, self.k) for of in groups]
+        counted = np.array([np.isin(labels.kind, of) for of in groups])
+        opens, joins = (np.tile(part, (len(groups), 1)) for part in (labels.open(), joins))
+        return Limits(counted, opens, joins, np.full(len(groups), self.k))
 
     def bind(self, samples: Samples, name: str) -> BoundConstraint:
         if samples.links is not None and not _are_in_a_row(*samples.links, samples.offsets):
             raise ValueError(f"{name}: segments are of sequences, but X has trees or graphs")
-        counters = self.counters(samples.classes, name)
-        return BoundSegments(samples.groups("sample", name), samples.offsets, counters)
+        limits = self.limits(samples.classes, name)
+        return BoundSegments(samples.groups("sample", name), samples.offsets, limits)
 
 
 class OneSegment(AtMostSegments):
