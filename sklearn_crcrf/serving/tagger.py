@@ -358,11 +358,14 @@ class Tagger:
         Raises
         ------
         ValueError
-            If there are scores of more than two labels, or of the pairs of labels of single tokens.
+            If there are scores of more than two labels, or of the pairs of labels of single tokens;
+            or constraints.
         """
         state, edges = self._compiled.scores_of(self._inputs([tokens]))
-        if edges is not None or self.run_tables:
-            raise ValueError("this tagger has scores of pairs of tokens, or of more labels")
+        if edges is not None or self.run_tables or self._limits is not None:
+            raise ValueError(
+                "this tagger has scores of pairs of tokens, or of more labels, or constraints"
+            )
         return SequencePaths(self._tables, self._chain, state)
 
     def in_single_precision(self) -> "Tagger":

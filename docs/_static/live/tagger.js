@@ -373,6 +373,7 @@ export class Tagger {
     if (settings.kind !== "counted" || settings.columns.length !== 1 || settings.input) {
       throw new Error("this module reads taggers of EmpiricalCRF of words alone");
     }
+    if (settings.limits) throw new Error("this module reads taggers without constraints");
     if (arrays["trigrams.score"]) throw new Error("this module reads chains of order 1");
     this.labels = settings.labels;
     this.words = readStrings(arrays, "words");
