@@ -123,9 +123,10 @@ class LimitedPaths:
     def best(self, k: int = 1) -> list[tuple[float, np.ndarray]] | None:
         """Return the scores and labels of the k best paths, best first; None if it takes too long.
 
-        It is a search from the first token to the last for the paths with the highest bound (A*,
-        Hart et al. 1968), whose bound is the best path without limits. A state is a label and the
-        numbers of segments so far of those limits alone that better paths have exceeded.
+        It is a search from the first token to the last for the paths with the highest bound (A*
+        search; Russell and Norvig, "Artificial Intelligence", section 3.5), where the bound is the
+        best path without limits. A state is a label and the numbers of segments so far of those
+        limits alone that better paths have exceeded.
         """
         bound = self._backward(np.max)
         chosen = np.zeros(len(self._limits.most), dtype=bool)
