@@ -85,6 +85,9 @@ def cases(folder):
     addresses, more, new = (X[:150], y[:150]), (X[150:170], y[150:170]), X[170:]
     frequent = ([["a", "b"]] * 20 + [["a"]], [["A", "B"]] * 20 + [["A"]])
     rare = ([["a", "b", "c"], ["b"]], [["A", "A", "B"], ["A"]])
+    many = [[f"w{k}", f"w{k + 1}"] for k in range(300)] * 4
+    many = many, [[f"L{word[1:]}" for word in words] for words in many]
+    one_more = ([["w5", "w3"]], [["L7", "L1"]])
     three = {"experts": ["token[0]|token[+1]", "token[0]|token[+1]|token[-1]", "token[+1]"]}
     tried = [
         ({}, addresses, new, None, {}),
@@ -95,6 +98,7 @@ def cases(folder):
         ({"sigma": 3.0, "mu_oov": 0.5}, odd, without_surrogates(others()), more_odd, {}),
         ({"exponents": {"edges": 0.2}}, frequent, [["a"], [], ["b", "c", "a"]], rare, {}),
         (three, odd, without_surrogates(others()), more_odd, {}),
+        ({}, many, [["w5", "w6", "w3"], ["w1"]], one_more, {}),
     ]
     for k, (parameters, train, X, learned, options) in enumerate(tried):
         crf, path = EmpiricalCRF(**parameters).fit(*train), folder / f"{k}.tagger"
