@@ -1,4 +1,4 @@
-"""From text to spans: tokens beside those of spaCy, and the time of a text."""
+"""From text to spans: tokens, compared with those of spaCy, and the time of a text."""
 
 import argparse
 import re

@@ -8,7 +8,7 @@ from _common import corpus_file
 from sklearn_crcrf import GraphArray, SequenceArray
 from sklearn_crcrf.datasets import read_conll
 
-# The attributes of a word in CRF: the word, its head, and the words beside it.
+# The attributes of a word in CRF: the word, its head, and the words next to it.
 ATTRIBUTES = [
     "lower[0]",
     "tag[0]",

@@ -30,7 +30,7 @@ class Table(NamedTuple):
 
 TABLES = [
     Table(
-        "Beside python-crfsuite",
+        "Compared with python-crfsuite",
         VERDICT_COLUMNS,
         {
             **{name: partial(contest_rows, contest) for name, contest in CONTESTS.items()},
@@ -43,7 +43,7 @@ TABLES = [
         },
     ),
     Table("Where training ends", OPTIMUM_COLUMNS, {"optima": optimum_rows}),
-    Table("Kernels beside the limits of one core", LIMIT_COLUMNS, {"limits": limit_rows}),
+    Table("Kernels compared with the limits of one core", LIMIT_COLUMNS, {"limits": limit_rows}),
 ]
 NAMES = [name for table in TABLES for name in table.rows]
 

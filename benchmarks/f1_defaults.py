@@ -1,4 +1,4 @@
-"""The criterion "mce_f1" by defaults, beside the log loss by defaults."""
+"""The criterion "mce_f1" by defaults, compared with the log loss by defaults."""
 
 import argparse
 import warnings

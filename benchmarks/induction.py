@@ -1,4 +1,4 @@
-"""Features chosen in training, beside templates and beside the penalty of absolute values."""
+"""Features chosen in training, compared with templates and with an L1 penalty."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence

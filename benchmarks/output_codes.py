@@ -1,4 +1,4 @@
-"""Output codes for many labels: the time of an evaluation, and accuracy, beside exact CRFs."""
+"""Output codes for many labels: time and accuracy, compared with exact CRFs."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The papers, table by table: their figures beside ours, measured by this program."""
+"""The papers, table by table: their figures compared with ours, measured by this program."""
 
 import argparse
 import warnings
@@ -240,7 +240,7 @@ def names(args: argparse.Namespace) -> None:
 
 
 def row(training: Training, name: str, splits: Splits) -> list[str]:
-    """Train and test; the figures of the paper beside ours."""
+    """Train and test; the figures of the paper and ours."""
     seconds, fitted = cpu_seconds(lambda: training.make().fit(*splits.train))
     ours = accuracy.evaluate(splits, fitted.predict(splits.test[0]), False)
     return [training.title, *cells_of(training.theirs.get(name), ours, seconds)]
@@ -249,7 +249,7 @@ def row(training: Training, name: str, splits: Splits) -> list[str]:
 def cells_of(
     theirs: Published | None, ours: accuracy.Figures | None = None, seconds: float = inf
 ) -> list[str]:
-    """Accuracies and seconds, theirs beside ours; empty where there are none."""
+    """Accuracies and seconds, theirs and ours; empty where there are none."""
     cells = [f"{figure:g}" for figure in theirs[:3]] if theirs else [""] * 3
     figures = [f"{figure:.2f}" for figure in ours[:3]] if ours else [""] * 3
     times = [f"{theirs.seconds:,.1f}" if theirs else "", f"{seconds:.1f}" if ours else ""]
@@ -393,7 +393,7 @@ def by_criterion(
     test: Rows,
     start: criteria.Trained,
 ) -> Cells:
-    """The rows of a table of [MCE]: their figures beside ours."""
+    """The rows of a table of [MCE]: their figures compared with ours."""
     for title, published in table.items():
         theirs, name = published[column], CRITERIA[title]
         if table is MCE_1 and name in FROM_ZEROS:
@@ -429,7 +429,7 @@ def from_zeros(name: str, task: Task, train: Rows) -> criteria.Trained:
 
 
 def separate(args: argparse.Namespace) -> None:
-    """[SEP]'s training beside counting and joint training, on the same sentences."""
+    """[SEP]'s training, counting and joint training, on the same sentences."""
     for corpus in args.corpora:
         args.report.table(
             f"Separate training: {corpus}", _separate.COLUMNS, _separate.rows(corpus, args)

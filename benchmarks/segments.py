@@ -1,4 +1,4 @@
-"""Chains of segments beside chains of tokens, trained and counted: their accuracy and time."""
+"""Chains of segments, trained and counted, compared with chains of tokens."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Labels of single sentences: latencies beside CRFsuite's Tagger, threads, files, starts, HTTP."""
+"""Labels of single sentences: latencies, compared with CRFsuite's; threads, files, starts, HTTP."""
 
 import argparse
 import json
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--split", default="1000-4000", help="of Brown, for single sentences")
     parser.add_argument("--bulk", default="17311-16312", help="split for many sentences at once")
     parser.add_argument("--large", default="32623-1000", help="split for files and starts")
-    args = begin(parser, argv, "Latencies are wall-clock times; CPU times are beside them.")
+    args = begin(parser, argv, "Latencies are wall-clock times; CPU times stand next to them.")
     (X, y), _, (words, _) = load_splits(args.split, args)
     with tempfile.TemporaryDirectory() as folder:
         models = fitted(X, y)

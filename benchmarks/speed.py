@@ -119,7 +119,7 @@ def crfsuite_rows(splits: Splits, runs: int) -> Iterator[list[str]]:
     yield ["python-crfsuite, L-BFGS on Dutch named entities", f"{their_seconds:.2f} s", "", ""]
     yield ["fit on the same, from strings, default mode", f"{seconds:.2f} s", "", ""]
     yield at_least("how many times faster", their_seconds / seconds, 30, "x")
-    yield at_least("accuracy, beside python-crfsuite", accuracy, their_accuracy, "%", 2)
+    yield at_least("accuracy, compared with python-crfsuite", accuracy, their_accuracy, "%", 2)
 
 
 def at_least(what: str, measured: float, target: float, unit: str, digits: int = 1) -> list[str]:

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("starts.py", description=__doc__)
     note = 'every tenth sequence of the training data; pairs are of init="zeros" and "empirical"'
     args = begin(parser, argv, note)
-    args.report.table('init="empirical" beside zeros', COLUMNS, rows(args))
+    args.report.table('init="empirical" compared with zeros', COLUMNS, rows(args))
 
 
 def rows(args: argparse.Namespace) -> Iterator[list[str]]:

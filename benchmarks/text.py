@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=[*TABLES], help="all")
     note = (
         "texts are sentences of corpora, written without spaces before commas and the like; the "
-        "tokeniser beside ours is the blank one of spaCy for the language; "
+        "tokeniser that ours is compared with is the blank one of spaCy for the language; "
         'promises are of EmpiricalCRF(exponents="fit"); random halves of the test part calibrate, '
         "and are tested on the other half, twice in both directions, unless a row says "
         "otherwise; refused: the classifier says that it cannot keep the promise, as there are too "

@@ -193,7 +193,7 @@ def verdict(
 
 
 def speed_rows(train: Treebank, test: Treebank, args: argparse.Namespace) -> Iterator[list[str]]:
-    """Trees beside chains of the same words."""
+    """Trees compared with chains of the same words."""
     return kernel_rows(train, args.runs)
 
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -169,23 +170,20 @@ def readme():
     return path.read_text(encoding="utf-8")
 
 
-def test_the_first_command_of_the_readme_prints_what_it_says(readme, capsys):
-    command, written = readme.split("```sh\n")[1], readme.split("```text\n")[2].split("```")[0]
-    assert command.split("```")[0].endswith(" && .venv/bin/python -m sklearn_crcrf\n")
+def test_the_demonstration_prints_what_the_site_says(readme, capsys):
+    assert readme.split("```sh\n")[1].split("```")[0].endswith("/python -m sklearn_crcrf\n")
+    page = (FOLDER.parent / "docs" / "getting_started.rst").read_text(encoding="utf-8")
+    block = page.split(".. code-block:: text\n\n")[1].split("\nThe estimators themselves")[0]
     main([])
     printed = capsys.readouterr().out
     # Seconds depend on the machine.
+    written = textwrap.dedent(block)
     assert re.sub(r"\d+\.\d\d s\b", "", printed) == re.sub(r"\d+\.\d\d s\b", "", written)
 
 
-def test_the_programs_in_the_readme_run(readme, capsys):
-    first, second = (part.split("```")[0] for part in readme.split("```python\n")[1:])
-    exec(first, {})
+def test_the_program_in_the_readme_prints_what_it_says(readme, capsys):
+    exec(readme.split("```python\n")[1].split("```")[0], {})
     assert capsys.readouterr().out == readme.split("```text\n")[1].split("```")[0]
-    exec(second, {})
-    out = capsys.readouterr().out
-    assert "'mu_oov'" in out and "'sigma'" in out
-    assert float(out.split("micro avg")[1].split()[2]) > 0.9
 
 
 def test_uncompiled_sources_say_what_to_do(tmp_path):

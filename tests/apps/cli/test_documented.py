@@ -16,7 +16,6 @@ from sklearn_crcrf.datasets import make_addresses, write_conll
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "user_guide" / "command_line.rst"
-README = ROOT / "README.md"
 BLOCK = re.compile(r"\.\. code-block:: console\n\n((?:   .*\n|\n)+)")
 
 pytestmark = pytest.mark.skipif(
@@ -57,15 +56,6 @@ def test_the_page_on_the_command_line(shell):
         command, _, expected = step.partition("\n")
         found = shell(command)
         assert check.check_output(expected.strip(), found.strip(), flags), (command, found)
-
-
-def test_the_three_commands_of_the_readme(shell, tmp_path):
-    write_conll(tmp_path / "train.txt", *make_addresses(100, random_state=0))
-    section = README.read_text().split("## On your own text")[1]
-    install, train, tag = section.split("```sh\n")[1].split("```")[0].strip().split("\n")
-    assert install == 'pip install ".[cli]"'
-    assert shell(train) == ""
-    assert [line.split("\t")[0] for line in shell(tag).split("\n")] == ["Ann", "sings", "", ""]
 
 
 def test_the_commands_of_getting_started(shell, tmp_path):

@@ -1,0 +1,216 @@
+"""Programs that people use to label sequences, each as its own tutorial does.
+
+A program is a function of the sentences and labels of the training part, and returns what labels
+one sentence, and the size of the model in bytes. A token is a word, or a dict of a word and its
+part of speech. Programs that are not installed raise ImportError.
+"""
+
+import pickle
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sklearn_crcrf import CRFsuiteCRF, LatticeCRF
+from sklearn_crcrf.labels.segments.segments import to_segments
+from sklearn_crcrf.model_files import save_model
+
+N_EPOCHS, BATCH = 10, 32  # of neural networks
+EXAMPLE = {"c1": 1.0, "c2": 1e-3, "max_iterations": 50, "feature.possible_transitions": True}
+TUTORIAL = {"c1": 0.1, "c2": 0.1, "max_iterations": 100, "all_possible_transitions": True}
+
+
+class Trained(NamedTuple):
+    """What labels a sentence, and the size of the model in bytes."""
+
+    tag: Callable[[Sequence], Sequence[str]]
+    size: int
+
+
+def python_crfsuite(X: Sequence, y: Sequence) -> Trained:
+    """Train as the example of names of python-crfsuite does."""
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for sentence, labels in zip(X, y, strict=True):
+        trainer.append(dicts(sentence), labels)
+    trainer.set_params(EXAMPLE)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        trainer.train(str(path))
+        content = path.read_bytes()
+    tagger = pycrfsuite.Tagger()
+    tagger.open_inmemory(content)
+    return Trained(lambda sentence: tagger.tag(dicts(sentence)), len(content))
+
+
+def sklearn_crfsuite(X: Sequence, y: Sequence) -> Trained:
+    """Train as the tutorial of sklearn-crfsuite does."""
+    import sklearn_crfsuite as peer
+
+    crf = peer.CRF(**TUTORIAL).fit([dicts(sentence) for sentence in X], y)
+    size = Path(crf.modelfile.name).stat().st_size
+    return Trained(lambda sentence: crf.predict_single(dicts(sentence)), size)
+
+
+def drop_in(X: Sequence, y: Sequence) -> Trained:
+    """Train the same with our class of the same name."""
+    crf = CRFsuiteCRF(**TUTORIAL).fit([dicts(sentence) for sentence in X], y)
+    return with_size(crf, dicts)
+
+
+def with_size(model: Any, read: Callable[[Sequence], Any] = list) -> Trained:
+    """Return what labels a sentence by a model of this package, and the size of its file."""
+    has_tagger = not isinstance(model, LatticeCRF)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        model.tagger().save(path) if has_tagger else save_model(model, path)
+        size = path.stat().st_size
+    tag = model.tagger() if has_tagger else lambda sentence: model.predict([sentence])[0]
+    return Trained(lambda sentence: tag(read(sentence)), size)
+
+
+def nltk_perceptron(X: Sequence, y: Sequence) -> Trained:
+    """Train the tagger of NLTK, on words alone."""
+    from nltk.tag.perceptron import PerceptronTagger
+
+    random.seed(0)
+    tagger = PerceptronTagger(load=False)
+    tagger.train([[*zip(words(s), labels, strict=True)] for s, labels in zip(X, y, strict=True)])
+    size = len(pickle.dumps((tagger.model.weights, tagger.tagdict, tagger.classes)))
+    return Trained(lambda sentence: [label for _, label in tagger.tag(words(sentence))], size)
+
+
+def spacy_blank(X: Sequence, y: Sequence) -> Trained:
+    """Train the names, or else the tagger, of a blank model of spaCy, on words alone."""
+    import spacy
+    from spacy.tokens import Doc, Span
+    from spacy.training import Example
+    from spacy.util import fix_random_seed, minibatch
+
+    fix_random_seed(0)
+    nlp = spacy.blank("xx")
+    has_segments = any(label.startswith("B-") for labels in y for label in labels)
+    pipe = nlp.add_pipe("ner" if has_segments else "tagger")
+    for label in sorted({label for labels in y for label in labels} - {"O"}):
+        pipe.add_label(label.partition("-")[2] if has_segments else label)
+    examples = []
+    for sentence, labels in zip(X, y, strict=True):
+        plain = Doc(nlp.vocab, words=words(sentence))
+        gold = Doc(nlp.vocab, words=words(sentence), tags=None if has_segments else labels)
+        if has_segments:
+            _, starts, ends, kinds = to_segments([labels], "IOB2")
+            gold.ents = [Span(gold, *it) for it in zip(starts, ends, kinds, strict=True)]
+        examples.append(Example(plain, gold))
+    optimizer = nlp.initialize(lambda: examples)
+    for _ in range(N_EPOCHS):
+        random.shuffle(examples)
+        for batch in minibatch(examples, BATCH):
+            nlp.update(batch, sgd=optimizer, drop=0.2)
+
+    def tag(sentence: Sequence) -> list[str]:
+        doc = pipe(Doc(nlp.vocab, words=words(sentence)))
+        if not has_segments:
+            return [token.tag_ for token in doc]
+        return [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type_ else "O" for t in doc]
+
+    return Trained(tag, len(nlp.to_bytes()))
+
+
+def bilstm_crf(X: Sequence, y: Sequence) -> Trained:
+    """Train a BiLSTM with a layer of pytorch-crf, from random weights, on words and suffixes."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+    from torchcrf import CRF
+
+    torch.manual_seed(0)
+    random.seed(0)
+    torch.set_num_threads(1)
+    labels_ = sorted({label for labels in y for label in labels})
+    number = {label: i for i, label in enumerate(labels_)}
+    views = [str.lower, lambda word: word[-3:], shape]
+    known = [w for s in X for w in words(s)]
+    tables = [{v: i for i, v in enumerate(dict.fromkeys(map(view, known)), 1)} for view in views]
+
+    class Network(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            sizes = (100, 30, 20)
+            self.embeddings = torch.nn.ModuleList(
+                torch.nn.Embedding(len(t) + 1, n) for t, n in zip(tables, sizes, strict=True)
+            )
+            self.lstm = torch.nn.LSTM(sum(sizes), 100, bidirectional=True, batch_first=True)
+            self.drop, self.out = torch.nn.Dropout(0.5), torch.nn.Linear(200, len(labels_))
+            self.crf = CRF(len(labels_), batch_first=True)
+
+        def forward(self, ids: Any) -> Any:
+            parts = [e(ids[..., k]) for k, e in enumerate(self.embeddings)]
+            return self.out(self.drop(self.lstm(self.drop(torch.cat(parts, -1)))[0]))
+
+    def ids_of(sentence: Sequence) -> Any:
+        both = list(zip(tables, views, strict=True))
+        return torch.tensor([[t.get(view(w), 0) for t, view in both] for w in words(sentence)])
+
+    network = Network()
+    optimizer = torch.optim.Adam(network.parameters(), lr=2e-3)
+    targets = [torch.tensor([number[label] for label in labels]) for labels in y]
+    data = list(zip(map(ids_of, X), targets, strict=True))
+    for _ in range(N_EPOCHS):
+        random.shuffle(data)
+        for start in range(0, len(data), BATCH):
+            inputs, targets = zip(*data[start : start + BATCH], strict=True)
+            inputs, targets = pad_sequence(inputs, True), pad_sequence(targets, True, -1)
+            unseen = torch.rand(inputs.shape[:2]) < 0.05  # so that 0 is learned, too
+            inputs[..., 0] = inputs[..., 0].masked_fill(unseen, 0)
+            loss = -network.crf(network(inputs), targets.clamp(0), targets >= 0, "mean")
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    network.eval()
+
+    def tag(sentence: Sequence) -> list[str]:
+        with torch.no_grad():
+            return [labels_[i] for i in network.crf.decode(network(ids_of(sentence)[None]))[0]]
+
+    return Trained(tag, sum(p.numel() * p.element_size() for p in network.parameters()))
+
+
+def dicts(sentence: Sequence) -> list[dict[str, Any]]:
+    """Describe tokens as the tutorials do: each token, and what is near it."""
+    of_neighbours = [near(token) for token in sentence]
+    before = [{"BOS": True}, *({f"-1:{k}": v for k, v in it.items()} for it in of_neighbours)]
+    after = [*({f"+1:{k}": v for k, v in it.items()} for it in of_neighbours[1:]), {"EOS": True}]
+    return [
+        {
+            "bias": 1.0,
+            "word[-3:]": word[-3:],
+            "word[-2:]": word[-2:],
+            "word.isdigit()": word.isdigit(),
+            **near(token),
+            **before[t],
+            **after[t],
+        }
+        for t, (token, word) in enumerate(zip(sentence, words(sentence), strict=True))
+    ]
+
+
+def near(token: Any) -> dict[str, Any]:
+    """Describe a token as its neighbours see it."""
+    word, *tag = [token] if isinstance(token, str) else token.values()
+    features = {"word.lower()": word.lower(), "word.istitle()": word.istitle()}
+    features["word.isupper()"] = word.isupper()
+    return features | ({"postag": tag[0], "postag[:2]": tag[0][:2]} if tag else {})
+
+
+def words(sentence: Sequence) -> list[str]:
+    """Return the words of tokens."""
+    return [token if isinstance(token, str) else next(iter(token.values())) for token in sentence]
+
+
+def shape(word: str) -> str:
+    """Return which characters are letters and digits, each run once."""
+    kinds = [
+        "X" if c.isupper() else "x" if c.islower() else "9" if c.isdigit() else c for c in word
+    ]
+    return "".join(kind for kind, last in zip(kinds, ["", *kinds], strict=False) if kind != last)
