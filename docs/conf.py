@@ -63,7 +63,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages without pages below them have nothing to show at the side.
