@@ -1,12 +1,14 @@
 """Programs that people use to label sequences, each as its own tutorial does.
 
 A program is a function of the sentences and labels of the training part, and returns what labels
-one sentence, and the size of the model in bytes. A token is a word, or a dict of a word and its
+sentences, and the size of the model in bytes. A token is a word, or a dict of a word and its
 part of speech. Programs that are not installed raise ImportError.
 """
 
 import pickle
 import random
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,10 +24,15 @@ TUTORIAL = {"c1": 0.1, "c2": 0.1, "max_iterations": 100, "all_possible_transitio
 
 
 class Trained(NamedTuple):
-    """What labels a sentence, and the size of the model in bytes."""
+    """What labels sentences, and the size of the model in bytes."""
 
-    tag: Callable[[Sequence], Sequence[str]]
+    label: Callable[[Sequence[Sequence]], list[Sequence[str]]]
     size: int
+
+    @classmethod
+    def one_by_one(cls, tag: Callable[[Sequence], Sequence[str]], size: int) -> "Trained":
+        """Label one sentence at a time."""
+        return cls(lambda sentences: [[*tag(sentence)] for sentence in sentences], size)
 
 
 def python_crfsuite(X: Sequence, y: Sequence) -> Trained:
@@ -42,7 +49,7 @@ def python_crfsuite(X: Sequence, y: Sequence) -> Trained:
         content = path.read_bytes()
     tagger = pycrfsuite.Tagger()
     tagger.open_inmemory(content)
-    return Trained(lambda sentence: tagger.tag(dicts(sentence)), len(content))
+    return Trained.one_by_one(lambda sentence: tagger.tag(dicts(sentence)), len(content))
 
 
 def sklearn_crfsuite(X: Sequence, y: Sequence) -> Trained:
@@ -51,7 +58,7 @@ def sklearn_crfsuite(X: Sequence, y: Sequence) -> Trained:
 
     crf = peer.CRF(**TUTORIAL).fit([dicts(sentence) for sentence in X], y)
     size = Path(crf.modelfile.name).stat().st_size
-    return Trained(lambda sentence: crf.predict_single(dicts(sentence)), size)
+    return Trained.one_by_one(lambda sentence: crf.predict_single(dicts(sentence)), size)
 
 
 def drop_in(X: Sequence, y: Sequence) -> Trained:
@@ -61,14 +68,71 @@ def drop_in(X: Sequence, y: Sequence) -> Trained:
 
 
 def with_size(model: Any, read: Callable[[Sequence], Any] = list) -> Trained:
-    """Return what labels a sentence by a model of this package, and the size of its file."""
+    """Return what labels sentences by a model of this package, and the size of its file."""
     has_tagger = not isinstance(model, LatticeCRF)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model")
         model.tagger().save(path) if has_tagger else save_model(model, path)
         size = path.stat().st_size
-    tag = model.tagger() if has_tagger else lambda sentence: model.predict([sentence])[0]
-    return Trained(lambda sentence: tag(read(sentence)), size)
+    if not has_tagger:
+        return Trained(model.predict, size)
+    tag = model.tagger()
+    return Trained.one_by_one(lambda sentence: tag(read(sentence)), size)
+
+
+def crfpp(X: Sequence, y: Sequence) -> Trained:
+    """Train CRF++ with the templates of its example of chunks."""
+    lines = [f"U{n:02}:{line}" for n, line in enumerate(templates(X))]
+    train = ["crf_learn", "template", "train", "model"]
+    return by_files(X, y, [*lines, "B"], train, ["crf_test", "-m", "model", "-o", "found", "test"])
+
+
+def wapiti(X: Sequence, y: Sequence) -> Trained:
+    """Train Wapiti with the same templates."""
+    lines = [f"u{n:02}:{line}" for n, line in enumerate(templates(X))]
+    train = ["wapiti", "train", "-p", "template", "train", "model"]
+    return by_files(X, y, [*lines, "b"], train, ["wapiti", "label", "-m", "model", "test", "found"])
+
+
+def templates(X: Sequence) -> list[str]:
+    """Return the words around a token, pairs of words, and runs of tags if there are tags."""
+    words = [*(f"%x[{t},0]" for t in range(-2, 3)), "%x[-1,0]/%x[0,0]", "%x[0,0]/%x[1,0]"]
+    if isinstance(X[0][0], str):
+        return words
+    runs = [(t, t + n) for n in (1, 2, 3) for t in range(-2, 4 - n)]
+    return [*words, *("/".join(f"%x[{t},1]" for t in range(*run)) for run in runs)]
+
+
+def by_files(
+    X: Sequence, y: Sequence, template: list[str], train: list[str], label: list[str]
+) -> Trained:
+    """Train and label by commands, which read and write files."""
+    if shutil.which(train[0]) is None:
+        raise ImportError(f"there is no program {train[0]}")
+    folder = tempfile.TemporaryDirectory()
+
+    def write(name: str, X: Sequence, y: Sequence | None = None) -> None:
+        rows = [[[w] if isinstance(w, str) else [*w.values()] for w in sentence] for sentence in X]
+        for sentence, labels in zip(rows, y or (), strict=y is not None):
+            for row, name_of_label in zip(sentence, labels, strict=True):
+                row.append(name_of_label)
+        text = "\n".join("".join(f"{' '.join(row)}\n" for row in s) for s in rows)
+        Path(folder.name, name).write_text(text + "\n", encoding="utf-8")
+
+    def run(command: list[str]) -> None:
+        subprocess.run(command, cwd=folder.name, check=True, capture_output=True)
+
+    Path(folder.name, "template").write_text("".join(f"{line}\n" for line in template))
+    write("train", X, y)
+    run(train)
+
+    def tag(sentences: Sequence[Sequence]) -> list[Sequence[str]]:
+        write("test", sentences)
+        run(label)
+        text = Path(folder.name, "found").read_text(encoding="utf-8").strip("\n")
+        return [[row.split()[-1] for row in part.split("\n")] for part in text.split("\n\n")]
+
+    return Trained(tag, Path(folder.name, "model").stat().st_size)
 
 
 def nltk_perceptron(X: Sequence, y: Sequence) -> Trained:
@@ -79,7 +143,9 @@ def nltk_perceptron(X: Sequence, y: Sequence) -> Trained:
     tagger = PerceptronTagger(load=False)
     tagger.train([[*zip(words(s), labels, strict=True)] for s, labels in zip(X, y, strict=True)])
     size = len(pickle.dumps((tagger.model.weights, tagger.tagdict, tagger.classes)))
-    return Trained(lambda sentence: [label for _, label in tagger.tag(words(sentence))], size)
+    return Trained.one_by_one(
+        lambda sentence: [label for _, label in tagger.tag(words(sentence))], size
+    )
 
 
 def spacy_blank(X: Sequence, y: Sequence) -> Trained:
@@ -115,7 +181,7 @@ def spacy_blank(X: Sequence, y: Sequence) -> Trained:
             return [token.tag_ for token in doc]
         return [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type_ else "O" for t in doc]
 
-    return Trained(tag, len(nlp.to_bytes()))
+    return Trained.one_by_one(tag, len(nlp.to_bytes()))
 
 
 def bilstm_crf(X: Sequence, y: Sequence) -> Trained:
@@ -173,7 +239,7 @@ def bilstm_crf(X: Sequence, y: Sequence) -> Trained:
         with torch.no_grad():
             return [labels_[i] for i in network.crf.decode(network(ids_of(sentence)[None]))[0]]
 
-    return Trained(tag, sum(p.numel() * p.element_size() for p in network.parameters()))
+    return Trained.one_by_one(tag, sum(p.numel() * p.element_size() for p in network.parameters()))
 
 
 def dicts(sentence: Sequence) -> list[dict[str, Any]]:
