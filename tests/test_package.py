@@ -112,7 +112,7 @@ except ImportError as error:
     print(error)
 """
     done = _run(program)
-    assert done.stdout == 'sklearn_crcrf.torch needs torch: pip install "sklearn-crcrf[torch]"\n'
+    assert done.stdout == "sklearn_crcrf.torch needs torch: pip install torch\n"
 
 
 def test_every_module_says_what_is_public_and_has_it():

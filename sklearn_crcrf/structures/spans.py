@@ -121,7 +121,7 @@ class HasWindows(HasSpans):
     def long_log_probability(
         self, scores: Any, start: np.ndarray, stop: np.ndarray, labels: np.ndarray, *neighbours: Any
     ) -> np.ndarray:
-        """As :meth:`HasSpans.long_log_probability`."""
+        """As ``HasSpans.long_log_probability``."""
         unit = self.units_of(start)
         numbers, own = np.unique(unit, return_inverse=True)
         part, scores = self.part(numbers, scores)

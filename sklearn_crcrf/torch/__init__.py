@@ -7,9 +7,7 @@ torch, step by step, take on the GPU.
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError(
-        'sklearn_crcrf.torch needs torch: pip install "sklearn-crcrf[torch]"'
-    ) from error
+    raise ImportError("sklearn_crcrf.torch needs torch: pip install torch") from error
 
 from .chain_crf import ChainCRF
 from .loss import StructuredLoss

@@ -283,7 +283,7 @@ class Trainer(BaseTrainer):
     Parameters
     ----------
     algorithm, params, verbose
-        As in :class:`BaseTrainer`. The methods are called only if it is verbose.
+        As in ``BaseTrainer``. The methods are called only if it is verbose.
 
     Attributes
     ----------

@@ -146,9 +146,7 @@ def _devices(device: Any) -> Any:
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise ImportError(
-            f'device={str(device)!r} needs torch: pip install "sklearn-crcrf[torch]"'
-        ) from error
+        raise ImportError(f"device={str(device)!r} needs torch: pip install torch") from error
     from ...linear import on_device
 
     return on_device

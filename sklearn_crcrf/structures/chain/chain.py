@@ -130,7 +130,7 @@ class Chain(HasWindows, Rooted):
     def windows(
         self, scores: Scores, unit: np.ndarray, start: np.ndarray, stop: np.ndarray
     ) -> tuple["Chain", Scores, np.ndarray]:
-        """As :meth:`HasWindows.windows`; the sums are in the scores of the first and last token."""
+        """As ``HasWindows.windows``; the sums are in the scores of the first and last token."""
         first = np.maximum(start - 1, self.offsets[unit])
         end = np.minimum(stop + 1, self.offsets[unit + 1])
         forwards = Chain(self.n_tokens - self.offsets[::-1]).messages(scores.reversed())

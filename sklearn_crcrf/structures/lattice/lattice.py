@@ -343,7 +343,7 @@ class Lattice(HasWindows):
     def windows(
         self, scores: Any, unit: np.ndarray, start: np.ndarray, stop: np.ndarray
     ) -> tuple["Lattice", LatticeScores, np.ndarray]:
-        """As :meth:`HasWindows.windows`; -inf also for probabilities that underflow.
+        """As ``HasWindows.windows``; -inf also for probabilities that underflow.
 
         Given all paths, p(y) = p(s) prod_t p(a_t | s_t), where s is the last run of ``order``
         candidates, and a_t the first candidate of a run that ends at t with the rest s_t.

@@ -212,7 +212,7 @@ class SemiMarkovChain(HasSpans, SegmentStructure):
     def long_log_probability(
         self, scores: Scores, start: np.ndarray, stop: np.ndarray, labels: np.ndarray, *neighbours
     ) -> np.ndarray:
-        """As :meth:`HasSpans.long_log_probability`; -inf also for probabilities that underflow.
+        """As ``HasSpans.long_log_probability``; -inf also for probabilities that underflow.
 
         Segments of at most ``max_length`` tokens become spans, whose expected number is their
         probability. Other runs of tokens, and neighbours of other labels than those that decide
