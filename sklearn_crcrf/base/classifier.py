@@ -21,6 +21,7 @@ from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
 from ..labels.encoding import as_label_array
 from ..labels.partial import completed, encode_allowed
+from ..labels.segments.schemes import scheme_or_bare
 from ..labels.soft import GivenProbabilities
 from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
@@ -260,14 +261,15 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         results, _ = self._map(X, probability, subject_to=subject_to, limited=limited)
         return np.concatenate(results)
 
-    def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
+    def predict_spans(self, X: Any, scheme: str = "auto") -> list[list[tuple]]:
         """Return the segments of the predicted labels, with their probabilities.
 
         Parameters
         ----------
         X : as in :meth:`predict`
-        scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
-            How labels spell segments.
+        scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="auto"
+            How labels spell segments; "auto" is as they show, and IO for bare types, where a
+            segment is a run of equal labels.
 
         Returns
         -------
@@ -447,7 +449,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         self, structure: Structure, scores: Scores, first: int, scheme: str
     ) -> list[list[tuple]]:
         """Segments of the best paths of a batch, with their probabilities."""
-        y = self._decode(structure, scores, first)
+        y, scheme = self._decode(structure, scores, first), scheme_or_bare(scheme, self.classes_)
         return spans_of(y, structure, scores, first, self.classes_, scheme)
 
     def _map(

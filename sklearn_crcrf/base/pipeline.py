@@ -152,13 +152,13 @@ class SequencePipeline(Pipeline):
         return self._last.predict_set(self._transformed(X))
 
     @available_if(_last_has("predict_spans"))
-    def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
+    def predict_spans(self, X: Any, scheme: str = "auto") -> list[list[tuple]]:
         """Return the segments of the predicted labels, with their probabilities.
 
         Parameters
         ----------
         X : what the first step takes
-        scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+        scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="auto"
 
         Returns
         -------

@@ -303,7 +303,7 @@ def test_probabilities_are_only_under_limits_of_segments():
     [
         (lambda: AtMostSegments(k=-1), "k must be an integer of 0 or more"),
         (lambda: OneSegment(per="parent"), 'per must be "label" or "sample"'),
-        (lambda: OneSegment(scheme="BIO"), "scheme must be one of"),
+        (lambda: OneSegment(scheme="BIO"), "scheme must be one of auto, IOB1"),
         (lambda: OneSegment([]), "types must not be empty"),
         (lambda: CRF().fit(X, y).predict(X, subject_to=[OneSegment("Q")]), "the type 'Q' is not"),
         (

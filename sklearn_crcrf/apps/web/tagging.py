@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from ..._version import __version__
 from ...base.unwrap import unwrap
 from ...display.notebook.explanation import explain
-from ...labels.segments.schemes import detect_scheme
+from ...labels.segments.schemes import scheme_or_bare
 from ...text import TextTagger
 from ...text.reading import TokenizedTexts
 from ...text.redaction import REPLACE, redacted
@@ -134,7 +134,7 @@ def _text_tagger(estimator: Any) -> TextTagger:
     """Return the estimator, or one that finds in text what it finds among tokens."""
     if isinstance(estimator, TextTagger):
         return estimator
-    scheme = detect_scheme(map(str, unwrap(estimator)[0].classes_.tolist())) or "IO"
+    scheme = scheme_or_bare("auto", map(str, unwrap(estimator)[0].classes_.tolist()))
     return TextTagger(FrozenEstimator(estimator), scheme=scheme).fit([], [])
 
 

@@ -17,6 +17,7 @@ from ...base.batch_values import best_paths, spans_of, token_marginals
 from ...base.docstrings import documented
 from ...base.unwrap import unwrap
 from ...data.layout import Sequences
+from ...labels.segments.schemes import scheme_or_bare
 from ...structures import Scores, Structure
 from ...training import nested_fits
 from ...utils.replaced_parts import check_fitted
@@ -245,14 +246,15 @@ class ConformalSequenceClassifier(WrappingClassifier):
         results, mirror = self._map(X, self._found)
         return mirror(np.concatenate(results))
 
-    def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
+    def predict_spans(self, X: Any, scheme: str = "auto") -> list[list[tuple]]:
         """Return the spans of the best paths; for "recall", of all tokens that are found.
 
         Parameters
         ----------
         X : as in :meth:`predict`
-        scheme : {{"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}}, default="IOB2"
-            How labels spell spans.
+        scheme : {{"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}}, \
+                default="auto"
+            How labels spell spans; "auto" is as they show, and IO for bare types.
 
         Returns
         -------
@@ -396,6 +398,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
     ) -> list[list[tuple]]:
         y, score = _names(self._classifier(), structure, scores, first)
         y = np.where(score >= self.threshold_, y, np.argmin(are_of_names(self.classes_)))
+        scheme = scheme_or_bare(scheme, self.classes_)
         return spans_of(y, structure, scores, first, self.classes_, scheme)
 
     def _requirements(self) -> Iterator[Requirement]:

@@ -8,7 +8,7 @@ from ...base.weights import places_of
 from ...data.layout import Sequences
 from ...data.ragged import SequenceArray, joined_ranges
 from ...labels.partial import encode_partial_labels
-from ...labels.segments.schemes import detect_scheme
+from ...labels.segments.schemes import scheme_or_bare
 from ...labels.segments.segments import find_segments
 from ..empirical.out_of_fold import groups_of_sequences
 
@@ -94,7 +94,7 @@ class Truth(NamedTuple):
     def names(self, score: np.ndarray) -> Units:
         """Return the names, each as probable as the least probable one of its tokens."""
         known = np.append(self.classes.astype(object), OUTSIDE)[self.ids]
-        scheme = detect_scheme(self.classes.tolist()) or "IO"
+        scheme = scheme_or_bare("auto", self.classes.tolist())
         spans = find_segments(self.y.with_data(known), scheme, "conlleval", "y")
         origin = self.y.offsets[spans.sequence]
         bounds = np.ravel([origin + spans.start, origin + spans.end], "F")

@@ -91,7 +91,13 @@ def check_segmentations(y: SequenceArray) -> None:
     """Raise ValueError if labels spell no segmentation; the message says where."""
     classes, ids = encode_labels(y)
     scheme = scheme_of(classes.tolist())
-    read_labels(classes, scheme, "y")
+    try:
+        read_labels(classes, scheme, "y")
+    except ValueError as error:
+        raise ValueError(
+            f'{error}; segments="counted" needs prefixes: convert_scheme(y, "IO", "IOB2") makes '
+            'them, and convert_scheme(labels, "IOB2", "IO") turns found labels back'
+        ) from None
     chain = SemiMarkovChain(y.offsets, roles_of(classes, scheme), 1)
     wrong = ~chain.is_segmentation(ids)
     if wrong.any():

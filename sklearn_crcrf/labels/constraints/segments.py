@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ...serving.segment_limits import Limits
 from ..inequalities import Inequalities, label_sums
-from ..segments.schemes import SCHEMES, check_option, detect_scheme, read_labels
+from ..segments.schemes import SCHEMES, check_option, read_labels, scheme_or_bare
 from .global_constraint import BoundConstraint, GlobalConstraint, Samples, as_labels
 
 
@@ -68,9 +68,8 @@ class AtMostSegments(GlobalConstraint):
     k : int, default=1
     per : {"label", "sample"}, default="label"
         Whether each type may have k segments, or all of ``types`` together.
-    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, optional
-        How labels spell segments; by default as they show, see
-        :func:`~sklearn_crcrf.labels.segments.schemes.detect_scheme`, else IO, bare types.
+    scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="auto"
+        How labels spell segments; "auto" is as they show, and IO for bare types.
 
     Raises
     ------
@@ -93,22 +92,19 @@ class AtMostSegments(GlobalConstraint):
     types: list | None
     k: int
     per: str
-    scheme: str | None
+    scheme: str
 
-    def __init__(
-        self, types: Any = None, k: int = 1, *, per: str = "label", scheme: str | None = None
-    ):
+    def __init__(self, types: Any = None, k: int = 1, *, per: str = "label", scheme: str = "auto"):
         if isinstance(k, bool) or not isinstance(k, Integral) or k < 0:
             raise ValueError(f"k must be an integer of 0 or more, got {k!r}")
         if per not in ("label", "sample"):
             raise ValueError(f'per must be "label" or "sample", got {per!r}')
-        if scheme is not None:
-            check_option("scheme", scheme, SCHEMES)
+        check_option("scheme", scheme, ["auto", *SCHEMES])
         self.types = None if types is None else as_labels(types, "types")
         self.k, self.per, self.scheme = int(k), per, scheme
 
     def __repr__(self) -> str:
-        given = {"per": (self.per, "label"), "scheme": (self.scheme, None)}
+        given = {"per": (self.per, "label"), "scheme": (self.scheme, "auto")}
         others = (
             f"{name}={value!r}" for name, (value, default) in given.items() if value != default
         )
@@ -131,7 +127,7 @@ class AtMostSegments(GlobalConstraint):
         ValueError
             If labels do not fit the scheme, or a type is not among them.
         """
-        scheme = self.scheme or detect_scheme(classes.tolist()) or "IO"
+        scheme = scheme_or_bare(self.scheme, classes)
         labels = read_labels(classes, scheme, name)
         types = labels.types.tolist()
         wanted = types if self.types is None else self.types
@@ -174,7 +170,7 @@ class OneSegment(AtMostSegments):
     [['Number', 'Street', 'Street', 'Street']]
     """
 
-    def __init__(self, types: Any = None, *, per: str = "label", scheme: str | None = None):
+    def __init__(self, types: Any = None, *, per: str = "label", scheme: str = "auto"):
         super().__init__(types, 1, per=per, scheme=scheme)
 
     def _shown(self) -> list[str]:

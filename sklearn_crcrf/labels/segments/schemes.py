@@ -246,6 +246,18 @@ def scheme_of(labels: Iterable[Any]) -> str:
     return detect_scheme(labels) or "IOB2"
 
 
+def scheme_or_bare(scheme: str, labels: Iterable[Any]) -> str:
+    """Return the scheme, or for "auto" the one that labels show: IO if they are bare types.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.labels.segments.schemes import scheme_or_bare
+    >>> [scheme_or_bare("auto", y) for y in (["B-X", "O"], ["S-X"], ["X", "O"])]
+    ['IOB2', 'IOBES', 'IO']
+    """
+    return (detect_scheme(labels) or "IO") if scheme == "auto" else scheme
+
+
 def check_option(name: str, value: Any, options: Iterable[str]) -> None:
     """Raise ValueError unless the value is one of the options."""
     options = tuple(options)
