@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from _common import yes_or_no
-from corpora import CORPORA
+from corpora import CORPORA, MODELS, kind_of
 from exponents import Part
 from sklearn.model_selection import LeaveOneGroupOut, RepeatedKFold
 
 from sklearn_crcrf import ConformalSequenceClassifier, EmpiricalCRF
+from sklearn_crcrf.base.unwrap import unwrap
 from sklearn_crcrf.datasets import fetch_conll2002
 from sklearn_crcrf.datasets.columns import DOCUMENT
 
@@ -19,6 +20,9 @@ NAMES = "Dutch names", "Dutch names, tags", "German names", "chunks", "chunks, t
 LEVELS, RECALLS = (0.8, 0.9, 0.95), (0.95, 0.98, 0.99)
 # Half of a test part calibrates, the other half is tested, and the other way round.
 N_HALVINGS = 2
+# Of the smallest sets: sentences of the test part, labellings that are looked at, and the level.
+N_SIZED, MANY, SIZED_AT = 1000, 1000, 0.9
+FITTED = 'EmpiricalCRF(exponents="fit")'
 # How far below the promise the mean may be, and how large sets may be on average at which level.
 SLACK, MOST, MOST_AT = 0.01, 2.0, 0.9
 
@@ -48,6 +52,56 @@ def _held_and_size(model: Any, X: list, y: list) -> tuple[float, float]:
     sets = [[labels for labels, _ in found] for found in model.predict_set(X)]
     held = np.mean([gold in found for found, gold in zip(sets, y, strict=True)])
     return float(held), float(np.mean([len(found) for found in sets]))
+
+
+def sizes(args: argparse.Namespace) -> None:
+    """How small sets of whole labellings can be, whatever chooses them."""
+    columns = ["corpus", "model", "best labelling right, %", f"right one of {MANY:,} best, %"]
+    columns += [f"at {100 * SIZED_AT:g} %: by probability", "as many for each sentence"]
+    args.report.table("The smallest sets of whole labellings", columns, _sizes(args))
+
+
+def _sizes(args: argparse.Namespace) -> Iterator[list[str]]:
+    for name in TASKS:
+        train, (X, y) = CORPORA[name].load(args)
+        chosen = np.random.default_rng(0).permutation(len(X))[:N_SIZED]
+        X, y = [X[i] for i in chosen], [y[i] for i in chosen]
+        for title in (FITTED, "CRF, sigma=1"):
+            model = MODELS[title](kind_of(name)).fit(*train)
+            ranks, probabilities = _ranks(model, X, y)
+            by_probability, by_number = _smallest(ranks, probabilities)
+            shares = ((ranks < n).mean() for n in (1, MANY))
+            yield [
+                name,
+                title,
+                *(f"{100 * share:.1f}" for share in shares),
+                by_probability,
+                by_number,
+            ]
+
+
+def _ranks(model: Any, X: list, y: list) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The place of each true labelling among the best, and the probabilities of these."""
+    ranks, probabilities = [], []
+    classifier, inner = unwrap(model, X)
+    for found, gold in zip(classifier.predict_k_best(inner, k=MANY), y, strict=True):
+        places = (i for i, (labels, _) in enumerate(found) if list(labels) == gold)
+        ranks.append(next(places, MANY))
+        probabilities.append(np.array([p for _, p in found]))
+    return np.array(ranks), probabilities
+
+
+def _smallest(ranks: np.ndarray, probabilities: list[np.ndarray]) -> Iterator[str]:
+    """The mean size of sets that hold as many true labellings as are wanted.
+
+    If probabilities are right, no sets are smaller than those of all labellings above one
+    probability; without probabilities, all have the same size.
+    """
+    true = np.array([p[r] if r < MANY else 0.0 for r, p in zip(ranks, probabilities, strict=True)])
+    least = np.sort(true)[::-1][int(np.ceil(SIZED_AT * len(true))) - 1]
+    size = np.sort(ranks)[int(np.ceil(SIZED_AT * len(ranks))) - 1] + 1
+    mean = np.mean([(p >= least).sum() for p in probabilities])
+    yield from (f"{mean:.1f}", f"{size:,}") if least > 0 else (f"over {MANY:,}",) * 2
 
 
 def recall(args: argparse.Namespace) -> None:

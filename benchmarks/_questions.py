@@ -31,6 +31,7 @@ QUESTIONS = {
     "papers_separate": "What is separate training good for?",
     "parsers": "How do programs for CRFsuite fare here?",
     "peers": "How do other programs compare?",
+    "promise_sizes": "How small can sets of labellings be?",
     "promises": "Are promises kept?",
     "scale": "What does training on more text than memory holds cost?",
     "scaling": "How do time and memory grow with the text?",

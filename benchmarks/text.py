@@ -13,6 +13,7 @@ TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
     "tokens": _documents.tokens,
     "spans": _documents.spans,
     "labellings": _promises.labellings,
+    "sizes": _promises.sizes,
     "recall": _promises.recall,
     "other_days": _promises.other_days,
 }

@@ -23,9 +23,9 @@ class DaskCRF(DaskEstimator, CRF):
     ----------
     **params
         As of :class:`~sklearn_crcrf.CRF`. What needs all data at once is an error before any work:
-        ``class_weight``, ``validation_fraction``, the solvers "sgd", "newton-cg" and "gis", the
-        ``init`` "empirical" and estimators, a callable for ``features``, and a criterion that is
-        not a sum over sequences. ``n_jobs`` is the number of threads of a task.
+        ``class_weight``, ``validation_fraction``, ``device``, the solvers "sgd", "newton-cg" and
+        "gis", the ``init`` "empirical" and estimators, a callable for ``features``, and a criterion
+        that is not a sum over sequences. ``n_jobs`` is the number of threads of a task.
     wire_dtype : {"float32"} or None, default=None
         The type in which weights and derivatives travel: by default the type of the weights. With
         "float32" half as many bytes travel if weights are float64. Sums and everything else stay

@@ -54,9 +54,13 @@ def check_on_device(problem: Problem, solver: str, device: Any) -> torch.device:
             )
     dtype = torch.float32 if problem.corpus.X.dtype == np.float32 else torch.float64
     try:
-        return torch.zeros(1, dtype=dtype, device=device).device
+        one = torch.ones((1, 1), dtype=dtype, device=device)
+        _sparse(sp.csr_array([[1.0]]), Memory(1, dtype, one.device)) @ one
     except (RuntimeError, AssertionError, TypeError) as error:
-        raise ValueError(f"device={str(device)!r} is not there, for {dtype}: {error}") from None
+        raise ValueError(
+            f"device={str(device)!r} is not there, or has no sparse products of {dtype}: {error}"
+        ) from None
+    return one.device
 
 
 def minimise(
@@ -162,7 +166,7 @@ class DeviceObjective:
         w : tensor of shape (n_weights,)
         """
         node, n = w[: self._n_node], self._n_node
-        weights = self._terms.split(w[n:].double().cpu().numpy())
+        weights = self._terms.split(w[n:].cpu().double().numpy())
         if self._place is None:
             rows = node.view(self._shape)
         else:
@@ -232,7 +236,7 @@ class Part:
         loss, found, transition = self.loss(state, scores.transition)
         out += self.transposed @ found
         ends = torch.stack([found[: self._n_first].sum(0), found[self._last].sum(0)])
-        begin, end = ends.double().cpu().numpy()
+        begin, end = ends.cpu().double().numpy()
         return loss, ScoreGradient(np.zeros(0), transition, begin, end, np.zeros(0))
 
 
@@ -274,6 +278,7 @@ class _LogLoss:
             cost,
             y.ndim > 1,
         )
+        self._widest = memory.widest
         if self._partial:
             self._wrong = torch.as_tensor(~y[order.tokens], device=memory.device)
             return
@@ -297,7 +302,7 @@ class _LogLoss:
             given = self.chain.expected(transition)
             return Expected(*(a - b for a, b in zip(free, given, strict=True)))
         weight, used = self.chain.row_weight, self._counts > 0
-        gold = float((scores.gather(1, self._y).double() * weight).sum())
+        gold = float((scores.gather(1, self._y).to(self._widest) * weight).sum())
         gold += float(self._counts[used] @ transition[used])
         free.state.scatter_add_(1, self._y, -weight)
         return Expected(free.value - gold, free.state, free.transition - self._counts)
@@ -318,12 +323,12 @@ class _PseudoLikelihood:
         state[first:] += T[y[before]]
         state[before] += T.T[y[first:]]
         log_z = torch.logsumexp(state, 1, keepdim=True)
-        loss = (log_z.double() - state.gather(1, gold)) * self._weight
+        loss = (log_z.to(self._memory.widest) - state.gather(1, gold)) * self._weight
         state.sub_(log_z).exp_().mul_(self._weight)
         state.scatter_add_(1, gold, -self._weight)
         is_gold = self._memory.rows("P", len(y)).zero_().scatter_(1, gold, 1.0)
         counts = is_gold[before].T @ state[first:] + state[before].T @ is_gold[first:]
-        return Expected(float(loss.sum()), state, counts.double().cpu().numpy())
+        return Expected(float(loss.sum()), state, counts.cpu().double().numpy())
 
 
 class _Piecewise:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf import CRF, MEMM, SequenceArray
+from sklearn_crcrf import CRF, MEMM, CRFsuiteCRF, SequenceArray
 from sklearn_crcrf.criteria import MCE, Piecewise, SoftmaxMargin
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.estimators.crf.features import Features
@@ -185,6 +185,8 @@ def test_it_goes_on_from_earlier_weights_and_is_saved(tmp_path):
     assert crf.fit(X, Y).n_iter_ < n_iter
     save_model(crf, tmp_path / "model")
     loaded, _ = load_model(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"it holds torch\.device"):
+        save_model(CRF(device=CPU).fit(X[:5], Y[:5]), tmp_path / "other")
     assert loaded.device == "cpu" and loaded.predict(X).tolist() == crf.predict(X).tolist()
 
 
@@ -219,7 +221,7 @@ def test_progress_validation_and_interrupts(capsys):
         ({"criterion": "max_margin"}, r"does not have criterion=MaxMargin\(\)"),
         ({"criterion": MCE(), "init": "zeros"}, "does not have criterion=MCE"),
         ({"edge_columns": ["w"]}, "does not have edge_columns"),
-        ({"device": "nowhere"}, "device='nowhere' is not there"),
+        ({"device": "nowhere"}, "device='nowhere' is not there, or"),
         ({"device": "cuda:99"}, "device='cuda:99' is not there"),
         ({"criterion": SoftmaxMargin(-1.0)}, "cost must be finite and not negative"),
     ],
@@ -229,6 +231,20 @@ def test_what_a_device_does_not_have(options, message):
     with pytest.raises(ValueError, match=message):
         crf.fit([[{"w": word} for word in x] for x in X], Y)
     assert not hasattr(crf, "coef_")
+
+
+def test_parameters_of_crfsuite():
+    items = [[[f"w={word}"] for word in x] for x in X]
+    here, there = (CRFsuiteCRF(device=device).fit(items, Y) for device in (None, "cpu"))
+    assert there.predict(items) == here.predict(items)
+    assert_allclose(there.crf_.loss_curve_[-1], here.crf_.loss_curve_[-1], rtol=1e-6)
+    for options, message in (
+        ({"c1": 1.0}, 'does not have solver="owlqn"'),
+        ({"algorithm": "l2sgd"}, 'does not have solver="sgd"'),
+        ({"algorithm": "ap"}, 'device=cpu is not for algorithm="ap"'),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CRFsuiteCRF(device="cpu", **options).fit(items, Y)
 
 
 def test_probabilities_of_labels_and_partial_fit_are_refused():

@@ -94,10 +94,11 @@ default="log_loss"
     {dtype}
     {sample_unit}
     device : str or torch.device, default=None
-        Where torch, which is an extra, trains: "cuda", "mps" or "cpu"; None for the kernels of this
-        package. A device has the solver "lbfgs", the criteria "log_loss", "softmax_margin",
-        "pseudo_likelihood" and "piecewise", and no ``edge_columns``; what else it lacks is refused.
-        On a GPU, ``dtype="float32"`` is several times faster.
+        Where torch, which is an extra, trains: "cuda", "cpu" or another that it has; None for the
+        kernels of this package. A model file can hold its name only. A device has the solver
+        "lbfgs", the criteria "log_loss", "softmax_margin", "pseudo_likelihood" and "piecewise", and
+        no ``edge_columns``; what it does not have is refused. On a GPU, ``dtype="float32"`` is
+        several times faster.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -338,6 +339,7 @@ default="log_loss"
             f"criterion={criterion}": not criterion.is_sum,
             f"features={self.features!r}": not isinstance(self.features, str),
             f"class_weight={self.class_weight!r}": self.class_weight is not None,
+            f"device={self.device!r}": self.device is not None,
             f"validation_fraction={self.validation_fraction}": self.validation_fraction is not None,
             f"init={init!r}": not isinstance(init, Weights) and init not in sums,
             f'solver="{solver}"': SOLVERS[solver].sees not in sees,

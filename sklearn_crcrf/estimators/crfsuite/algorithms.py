@@ -59,13 +59,14 @@ def estimator_of(given: Any) -> CRF | OnlineClassifier:
         solver=solver,
         max_iter=told.get("max_iterations", max_iterations),
         tol=told.get("delta", delta) * span / told.get("period", PERIOD),
+        device=given.device,
         **common,
     )
 
 
 def _online_estimator_of(told: dict, algorithm: str, common: dict) -> OnlineClassifier:
     """Return an online trainer, which has neither penalties nor a choice of features."""
-    for name in ("min_freq", "c1", "c2"):
+    for name in ("min_freq", "c1", "c2", "device"):
         if told.get(name, 0) != 0:
             raise ValueError(f'{name}={told[name]} is not for algorithm="{algorithm}"')
     if algorithm == "ap":

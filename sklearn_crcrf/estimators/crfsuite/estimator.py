@@ -120,6 +120,8 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         Accepted and ignored: there are no temporary files.
     trainer_cls : object, default=None
         As ``num_memories``.
+    device : str or torch.device, default=None
+        Of "lbfgs" without c1: where torch trains, as in :class:`CRF`.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -198,6 +200,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     keep_tempfiles: bool = False
     trainer_cls: Any = None
     _: KW_ONLY
+    device: Any = None
     n_jobs: int | None = None
     random_state: Any = None
 
