@@ -1,7 +1,6 @@
 """Candidate labels from a fast model, out of fold on training data."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.base import clone
 
 from ...base.batch_values import raise_if_impossible, raise_if_not_finite
 from ...base.classifier import BaseSequenceClassifier
-from ...data.ragged import SequenceArray
+from ...data.ragged import SequenceArray, joined_ranges
 from ...structures import Candidates, Scores, Structure
 
 
@@ -59,6 +58,8 @@ def likely_labels(
 LEAST, MOST, SAMPLE = 1e-10, 1e-4, 20_000
 # The mean number of candidates per token that a threshold which is found may leave.
 MOST_CANDIDATES = 4
+# How many blocks of consecutive sequences each fold has.
+N_BLOCKS = 10
 
 
 class CandidateStatistics(NamedTuple):
@@ -85,11 +86,14 @@ class Fold(NamedTuple):
     X : SequenceArray
     ids : ndarray of shape (n_tokens,)
         Gold labels.
+    tokens : int ndarray of shape (n_tokens,)
+        The numbers of their tokens among those of all sequences.
     """
 
     model: BaseSequenceClassifier
     X: SequenceArray
     ids: np.ndarray
+    tokens: np.ndarray
 
 
 class Proposals(NamedTuple):
@@ -158,7 +162,11 @@ class Proposals(NamedTuple):
     def folds(
         self, X: SequenceArray, ids: np.ndarray, weight: np.ndarray, n_folds: int
     ) -> list[Fold]:
-        """Return runs of sequences, each with a model that was fitted to all others.
+        """Return the sequences of each fold, with a model that was fitted to all others.
+
+        Corpora are often sorted, by their sources or kinds. So a fold has several blocks of
+        sequences from all over the data; and sequences that follow each other, which often are
+        of one document, are mostly in one block.
 
         Parameters
         ----------
@@ -167,21 +175,24 @@ class Proposals(NamedTuple):
             Gold labels, as positions in ``classes``.
         weight : ndarray of shape (n_sequences,)
         n_folds : int
+            As many as there are sequences, if there are fewer.
 
         Raises
         ------
         ValueError
-            If there are fewer sequences than folds.
+            If there is one sequence only.
         """
         n = len(X)
-        if n < n_folds:
-            raise ValueError(f"cv={n_folds} needs as many sequences, but n_samples={n}")
+        if n < 2:
+            raise ValueError(f"LatticeCRF needs two sequences, but n_samples={n}")
+        n_folds = min(n, n_folds)
         y, folds = SequenceArray(self.classes[ids], X.offsets), []
-        for first, last in pairwise(np.arange(n_folds + 1) * n // n_folds):
-            others = np.r_[0:first, last:n]
+        fold = np.arange(n) * min(n, n_folds * N_BLOCKS) // n % n_folds
+        for number in range(n_folds):
+            own, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
             model = self.fit(X[others], y[others], weight[others])
-            own = ids[X.offsets[first] : X.offsets[last]]
-            folds.append(Fold(model, X[first:last], own))
+            tokens = joined_ranges(X.offsets[own], X.lengths[own])
+            folds.append(Fold(model, X[own], ids[tokens], tokens))
         return folds
 
     def threshold(self, folds: Sequence[Fold], outside: float) -> float:
@@ -191,7 +202,7 @@ class Proposals(NamedTuple):
         would be more than four candidates per token.
         """
         of_gold, of_all, n_sampled = [], [], 0
-        for model, X, ids in folds:
+        for model, X, ids, _ in folds:
             n_tokens = max(1, len(ids))
             sample = np.arange(0, len(X), max(1, len(folds) * n_tokens // SAMPLE))
             own = SequenceArray(ids, X.offsets)[sample].data
@@ -221,8 +232,9 @@ class Proposals(NamedTuple):
         candidates : Candidates
         statistics : CandidateStatistics
         """
-        parts = [self.of(model, X, threshold, ids) for model, X, ids in folds]
-        candidates = Candidates.concatenate([part for part, _ in parts])
+        parts = [self.of(model, X, threshold, ids) for model, X, ids, _ in folds]
+        order = np.argsort(np.concatenate([fold.tokens for fold in folds]))
+        candidates = Candidates.concatenate([part for part, _ in parts]).take(order)
         n_added = sum(number for _, number in parts)
         n_tokens = max(1, len(candidates.indptr) - 1)
         return candidates, CandidateStatistics(

@@ -81,9 +81,10 @@ class LatticeCRF(CallbackSupportMixin, LinearClassifier):
         threshold from 1e-10 to 1e-4 that leaves out about 0.15 % of the gold labels of the folds,
         or less: the more over-confident the model is, the lower it is. There are at most about
         four candidates per token, though.
-    cv : int, default=2
-        Number of folds. The candidates of the sequences of a fold are proposed by a model that is
-        fitted to the other folds.
+    cv : int, default=5
+        Number of folds, or of sequences if there are fewer. The candidates of the sequences of a
+        fold are proposed by a model that is fitted to the other folds. A fold has up to ten blocks
+        of consecutive sequences, spread over the data, so that data may be sorted.
     candidate_scores : bool, default=True
         Whether the log-probability of a candidate is a feature.
     transformer : transformer, default=None
@@ -178,7 +179,7 @@ default="adagrad"
     candidates: str = "empirical"
     _: KW_ONLY
     threshold: str = "auto"
-    cv: Any = 2
+    cv: Any = 5
     candidate_scores: bool = True
     transformer: Any = None
     dropout: float = 0.5
@@ -231,8 +232,8 @@ default="adagrad"
         Raises
         ------
         ValueError
-            If a label is unknown, X has other links than sequences, there are fewer sequences than
-            folds, or input is not valid; the message says where.
+            If a label is unknown, X has other links than sequences, there is one sequence only, or
+            input is not valid; the message says where.
         """
         progress = FitProgress(self, self._max_iter(), X, y, sample_weight)
         rng = check_random_state(self.random_state)

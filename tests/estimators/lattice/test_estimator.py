@@ -46,6 +46,14 @@ def test_probabilities_are_zero_outside_of_the_candidates():
     assert 0 <= crf.candidates_.gold_outside < 0.1
 
 
+def test_data_may_be_sorted_by_their_kinds():
+    """A fold has sequences of all kinds, or its candidates would be those of the other kind."""
+    others = [[f"{word}!" for word in words] for words in X]
+    their_labels = [[f"{label}2" for label in labels] for labels in Y]
+    crf = LatticeCRF(random_state=0).fit(X + others, Y + their_labels)
+    assert crf.candidates_.gold_outside < 0.01
+
+
 def test_a_threshold_that_is_found_leaves_four_candidates_of_each_token():
     ids = np.random.default_rng(0).integers(8, size=(40, 6))
     X = [[f"w{k}" for k in row] for row in ids]
@@ -110,10 +118,9 @@ def test_a_model_with_a_transformer_can_be_stored(min_freq, tmp_path):
 
 
 def test_labels_that_a_fold_lacks():
-    words = [["x", "y"], ["u", "v"]] * 4
-    labels = [["A", "B"]] * 4 + [["C", "D"]] * 4
+    words, labels = [["x", "y"]] * 9 + [["u", "v"]], [["A", "B"]] * 9 + [["C", "D"]]
     crf = LatticeCRF(random_state=0).fit(words, labels)
-    assert crf.candidates_.gold_outside == 1.0
+    assert crf.candidates_.gold_outside == 0.1
     assert set(crf.classes_) == {"A", "B", "C", "D"}
 
 
@@ -163,13 +170,18 @@ def test_sequence_weights_of_zero_are_like_leaving_out():
         ({"criterion": "max_margin"}, 'solver="adagrad" is for the log loss'),
         ({"criterion": "max_margin", "solver": "newton-cg"}, "needs a criterion with curvature"),
         ({"criterion": Piecewise(), "solver": "lbfgs"}, "needs pieces, which Lattice"),
-        ({"cv": 100}, "cv=100 needs as many sequences, but n_samples=60"),
         ({"order": 4}, "order"),
     ],
 )
 def test_what_it_refuses(parameters, message):
     with pytest.raises(ValueError, match=message):
         LatticeCRF(**parameters).fit(X, Y)
+
+
+def test_it_needs_two_sequences_and_takes_no_more_folds_than_these():
+    with pytest.raises(ValueError, match="needs two sequences, but n_samples=1"):
+        LatticeCRF().fit(X[:1], Y[:1])
+    assert LatticeCRF(cv=100, random_state=0).fit(X[:3], Y[:3]).predict(X[:3]).tolist() == Y[:3]
 
 
 def test_unknown_labels_are_refused():
