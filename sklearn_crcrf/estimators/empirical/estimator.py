@@ -172,7 +172,8 @@ class EmpiricalCRF(CountingClassifier):
         each is the estimate of the one with most of its symbols. By default they are windows of the
         words and of all other columns, and rates of labels depend on the columns of both tokens; if
         experts are given, rates depend on the words only, and the more experts there are, the
-        smaller are all default exponents.
+        smaller are all default exponents. Unless labels are of segments, or more than 40, rates
+        also depend on the shapes and the last characters of both words.
     exponents : None, "fit" or dict, default=None
         Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
         defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
@@ -628,10 +629,12 @@ class EmpiricalCRF(CountingClassifier):
         spelling, mu_oov = SPELLINGS[self.spelling], self.mu_oov
         exponents: dict[str, float] = self._exponents
         if self.zeros == "smoothed":
-            defaults = self._experts().exponents(are_segments(self.classes_.tolist()))
+            of_segments = are_segments(self.classes_.tolist())
+            experts = self._experts().for_labels(of_segments, len(self.classes_))
+            defaults = experts.exponents(of_segments)
             roles = None if self.segments is None else segment_roles(self.classes_)
             self.model_: Any = SmoothedModel(
-                statistics, spelling, strength, mu_oov, exponents, self._experts(), defaults, roles
+                statistics, spelling, strength, mu_oov, exponents, experts, defaults, roles
             )
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf

@@ -10,6 +10,12 @@ from ...utils.names import check_several
 from .default_exponents import default_exponents, graph_exponents, uniform_exponents
 from .model import Symbols
 
+# Features of both words that transitions depend on, each with the exponent and the strength of its
+# expert. Punctuation at the end of a word says where a part of an address or a name ends. Where
+# labels are of segments, or more than this, label bigrams tell as much.
+SPELLED = ("shape", 0.6, 10.0), ("suffix1", 0.4, 30.0)
+MOST_LABELS = 40
+
 
 class ContextExpert(NamedTuple):
     """An attribute made of symbols around a token.
@@ -84,6 +90,12 @@ class Experts(NamedTuple):
         edges = [expert.template for expert in self.edges]
         return [*(expert.template for expert in contexts), *edges, *given_templates(self.edges)]
 
+    def for_labels(self, are_segments: bool, n_labels: int) -> "Experts":
+        """Leave out experts that do not suit labels of segments, or this number of labels."""
+        if not are_segments and n_labels <= MOST_LABELS:
+            return self
+        return self._replace(edges=[e for e in self.edges if ":" not in e.template.symbols[0][0]])
+
     def exponents(self, are_segments: bool) -> dict[str, float]:
         """Default exponents by name; for labels of segments if ``are_segments``."""
         return {name: values[0 if are_segments else 1] for name, values in self.defaults.items()}
@@ -105,7 +117,7 @@ def all_experts(
     defaults = default_exponents(names, {e.name: e.template.symbols for e in contexts})
     if not has_words:
         defaults |= uniform_exponents([], 1.0, 1.0)
-    return Experts(contexts, [*edge_experts(names, links)], defaults)
+    return Experts(contexts, [*edge_experts(names, features, links)], defaults)
 
 
 def chosen_experts(
@@ -154,7 +166,7 @@ def chosen_experts(
         if symbols != this_word:
             experts.append(_expert(by_symbols[symbols], broader))
     defaults = uniform_exponents([expert.name for expert in experts], exponent, exponent**0.5)
-    return Experts(experts, [*edge_experts([word], links)], defaults)
+    return Experts(experts, [*edge_experts([word], links=links)], defaults)
 
 
 def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[ContextExpert]:
@@ -199,12 +211,14 @@ def _windows(column: str, offsets: Iterable[tuple[int, ...]]) -> Iterator[Contex
     return (_expert(_at(column, *several)) for several in offsets)
 
 
-def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpert]:
+def edge_experts(
+    names: Sequence[str], features: Iterable[str] = (), links: str = "next"
+) -> Iterator[EdgeExpert]:
     """Return the experts on transitions; none for links of any kind, which have no direction.
 
     Parameters
     ----------
-    names : sequence of str
+    names, features
         As in :func:`context_experts`.
     links : {"next", "children", "any"}, default="next"
         How tokens are linked, as in :class:`~sklearn_crcrf.counts.observations.Encoder`.
@@ -218,15 +232,21 @@ def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpe
     linked = links == "children"
     word, *others = names
     this_word, next_word = Template(_at(word, 0)), Template(_at(word, 1), linked=linked)
-    pair = Template(_at(word, -1, 0), (-1, 0), linked)
-    yield EdgeExpert(pair, 0.75, 1.6, before=(this_word, 0), here=(this_word, 1))
+    yield _on_pair(word, 0.75, 1.6, linked)
     single = Template(_at(word, 0), (-1, 0))
     yield EdgeExpert(single, 0.35, 6.0, before=(next_word, 0), here=(this_word, 0))
     scale = max(1, len(others)) ** -0.5
     for column in others:
-        this = Template(_at(column, 0))
-        pair = Template(_at(column, -1, 0), (-1, 0), linked)
-        yield EdgeExpert(pair, 0.8 * scale, 3.0, before=(this, 0), here=(this, 1))
+        yield _on_pair(column, 0.8 * scale, 3.0, linked)
+    for feature, exponent, strength in SPELLED:
+        if feature in features:
+            yield _on_pair(f"{word}:{feature}", exponent, strength, linked)
+
+
+def _on_pair(column: str, exponent: float, strength: float, linked: bool) -> EdgeExpert:
+    """Make an expert on the symbols of two linked tokens in a column."""
+    this, pair = Template(_at(column, 0)), Template(_at(column, -1, 0), (-1, 0), linked)
+    return EdgeExpert(pair, exponent, strength, before=(this, 0), here=(this, 1))
 
 
 def given_templates(edges: Sequence[EdgeExpert]) -> list[Template]:

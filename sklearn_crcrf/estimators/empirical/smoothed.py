@@ -79,7 +79,8 @@ class SmoothedModel(CountedModel):
         if roles is not None:
             self.segments = SegmentRates(statistics.counts, statistics.word, roles, strength)
         contexts = [e for e in experts.contexts if e.template in statistics.counts]
-        smoothing = Smoothing(statistics, spelling, contexts, self._edge_experts(), strength)
+        edges = [e for e in experts.edges if e.template in statistics.counts]
+        smoothing = Smoothing(statistics, spelling, contexts, edges, strength)
         self.spelling = smoothing.spelling
         self.exponents = self._default_exponents(smoothing, contexts, mu_oov, defaults)
         self.exponents.update(exponents)
@@ -411,10 +412,10 @@ class SmoothedModel(CountedModel):
         return Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(contexts))
 
     def _edge_experts(self) -> list[EdgeExpert]:
-        """List the experts on transitions that were counted."""
-        encoder, counts = self.statistics.encoder, self.statistics.counts
-        experts = edge_experts(encoder.names, encoder.links)
-        return [expert for expert in experts if expert.template in counts]
+        """List the experts on transitions that take part."""
+        encoder, used = self.statistics.encoder, {template for template, _ in self._edges}
+        experts = edge_experts(encoder.names, encoder.lexicon.features, encoder.links)
+        return [expert for expert in experts if expert.template in used]
 
     def _distinct(self, links: PreparedLinks) -> tuple[np.ndarray, PreparedLinks]:
         """Find the row of each link, and the attributes of the rows; links may share a row."""

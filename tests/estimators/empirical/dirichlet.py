@@ -104,7 +104,8 @@ class Reference:
         """Estimate of a template, and its prior."""
         if template.symbols == ((self.word, 0),):
             return self.of_word(symbols[0]), None
-        broader = self.experts[template].broader
+        expert = self.experts.get(template)
+        broader = None if expert is None else expert.broader
         prior = self.prior
         if broader is not None:
             shared = [symbols[template.symbols.index(symbol)] for symbol in broader.symbols]
@@ -139,7 +140,7 @@ class Reference:
     def edge(self, x, t, rate):
         """What conditioning on symbols adds to log CR of the labels before and at a token."""
         score = np.zeros((len(self.labels), len(self.labels)))
-        for expert in edge_experts(self.names):
+        for expert in edge_experts(self.names, self.features):
             symbols = self.symbols(x, t, expert.template)
             counts = self.label_pairs(expert.template).get(symbols)
             if counts is None:

@@ -60,14 +60,15 @@ def test_only_what_is_named_takes_part():
 
 
 def test_no_experts():
-    crf = EmpiricalCRF(experts=[]).fit(X, Y)
+    labels = [[f"B-{label}" for label in labels] for labels in Y]  # no rates depend on spelling
+    crf = EmpiricalCRF(experts=[]).fit(X, labels)
     assert not any("[" in name for name in crf.exponents_)
     assert crf.exponents_["word"] == 1.0
-    everything = EmpiricalCRF().fit(X, Y)
+    everything = EmpiricalCRF().fit(X, labels)
     off = crf.exponents_ | {n: 0.0 for n in everything.exponents_ if "[" in n}
     assert_allclose(
         np.concatenate(crf.predict_proba(X)),
-        np.concatenate(EmpiricalCRF(exponents=off).fit(X, Y).predict_proba(X)),
+        np.concatenate(EmpiricalCRF(exponents=off).fit(X, labels).predict_proba(X)),
     )
 
 
@@ -134,3 +135,17 @@ def test_templates_that_are_not_valid(experts, message):
 def test_plain_frequencies_have_no_experts():
     with pytest.raises(ValueError, match="experts need zeros="):
         EmpiricalCRF.ecrn(experts=["word[-1]"]).fit(X, Y)
+
+
+def test_transitions_depend_on_spelling_unless_labels_are_many_or_of_segments():
+    X = [[f"a{i}", f"b{i}{'' if i % 2 else ','}", f"c{i}", f"d{i}"] for i in range(40)]
+    y = [["Y", "Y", *("YZ" if i % 2 else "ZZ")] for i in range(40)]
+    crf = EmpiricalCRF().fit(X, y)
+    assert {name for t, _ in crf.model_._edges for name, _ in t.symbols} == {
+        *("token", "token:shape", "token:suffix1")
+    }
+    other = [[f"L{i}" for i in range(40)]]
+    names = [["B-Y" if label == "Y" else "O" for label in labels] for labels in y]
+    for labels, more in ((y, other), (names, [["B-Y"] * 40])):
+        model = EmpiricalCRF().fit([*X, ["w"] * 40], [*labels, *more]).model_
+        assert [name for t, _ in model._edges for name, _ in t.symbols] == ["token"] * 3

@@ -133,7 +133,8 @@ def test_weights_are_positive_and_only_of_labels_that_occurred():
         labels = crf.classes_[coef[[start + i]].indices]
         assert set(labels) == set(reference.words[word,])
     assert (model.edge_coef.data >= 0).all()
-    tables = [reference.label_pairs(expert.template) for expert in edge_experts(["token"])]
+    experts = edge_experts(["token"], reference.features)
+    tables = [reference.label_pairs(expert.template) for expert in experts]
     assert model.edge_coef.nnz == sum(len(pairs) for table in tables for pairs in table.values())
 
 
