@@ -162,7 +162,7 @@ class Tabulator:
         if given is not None and given not in names:
             raise ValueError(f"observation={given!r} is not among the columns of X: {_some(names)}")
         self.has_bag = self.has_keys and len(names) > MOST_KEYS
-        table = content.columns(content.usual_names()) if self.has_bag else _columns_of(content)
+        table = content.columns(_usual_names(content)) if self.has_bag else _columns_of(content)
         if given is None and len(table.names) == 1:
             given = table.names[0]
         elif given is None:
@@ -245,6 +245,19 @@ def _columns_of(content: Any, names: Sequence[str] | None = None) -> SymbolTable
     if isinstance(content, ItemTable):
         return content.columns(names)
     return content if names is None or len(names) == len(content.names) else content.select(names)
+
+
+def _usual_names(content: ItemTable) -> list[str]:
+    """List keys that most tokens have; if they are many, without the keys of other tokens.
+
+    These are keys of nested dicts that repeat what a token says of itself, such as
+    ``"next:digits"`` where there is ``"digits"``: columns have windows of their own.
+    """
+    names = content.usual_names()
+    if len(names) <= MOST_KEYS:
+        return names
+    known = {*names}
+    return [name for name in names if name.partition(":")[2] not in known]
 
 
 def _some(names: Sequence[str]) -> str:

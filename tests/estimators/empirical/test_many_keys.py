@@ -109,3 +109,24 @@ def test_columns_that_do_not_fit_into_memory_are_refused_at_once(monkeypatch):
     table = symbols.ItemTable(symbols.read_items([t for s in X for t in s], np.array([0, 1])))
     with pytest.raises(ValueError, match=r"a column for each of the .* keys .* GB of memory"):
         table.columns()
+
+
+def test_keys_of_neighbours_are_no_columns_where_keys_are_many():
+    """Tokens have 20 keys of their own, and the same of both neighbours, as for CRFsuite."""
+
+    def own(word):
+        return {"word": word, **{f"key{k}": word[k % len(word)] for k in range(19)}}
+
+    X = []
+    for words in WORDS:
+        tokens = [own(word) for word in words]
+        around = [{}, *tokens, {}]
+        X.append(
+            [
+                {**token, "previous": around[t], "next": around[t + 2]}
+                for t, token in enumerate(tokens)
+            ]
+        )
+    model = EmpiricalCRF(observation="word").fit(X, y)
+    assert {*model.encoder_.names} == {*own("a")}
+    assert {"next:key1=t", "previous:key1=t"} < {*model.attribute_names_.tolist()}
