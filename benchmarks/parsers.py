@@ -22,10 +22,11 @@ from _common import (  # before numpy
 )
 
 # isort: split
-from _crfsuite import import_crfsuite
+from _crfsuite import import_crfsuite, tag
 from _programs import MissingError, Program, programs
 
 from sklearn_crcrf import CRFsuiteCRF, EmpiricalCRF, LatticeCRF
+from sklearn_crcrf.compat import pycrfsuite
 from sklearn_crcrf.metrics import sequence_accuracy
 
 # How many times faster than python-crfsuite training to the end must be, and one address.
@@ -47,12 +48,11 @@ NAMES_HERE = {
     "feature.possible_states": "all_possible_states",
     "feature.possible_transitions": "all_possible_transitions",
 }
-# What each model sees, and the model.
-MODELS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "CRFsuiteCRF": ("attributes", lambda task: settings(task)),
-    "EmpiricalCRF": ("words", lambda task: EmpiricalCRF()),
-    "EmpiricalCRF, fitted": ("words", lambda task: EmpiricalCRF(exponents="fit")),
-    "LatticeCRF": ("words", lambda task: LatticeCRF(random_state=0)),
+# Models of words alone.
+MODELS: dict[str, Callable[[], Any]] = {
+    "EmpiricalCRF": EmpiricalCRF,
+    "EmpiricalCRF, fitted": partial(EmpiricalCRF, exponents="fit"),
+    "LatticeCRF": partial(LatticeCRF, random_state=0),
 }
 LOADING = {
     "python-crfsuite": "import pycrfsuite; t = pycrfsuite.Tagger(); t.open(path); tag = t.tag",
@@ -73,13 +73,17 @@ Table = tuple[str, list[str], Iterator[list[str]]]
 
 
 class Task(NamedTuple):
-    """A program, its training and test part, and the attributes of their tokens."""
+    """A program, its training and test part, and the attributes of their tokens.
+
+    ``fitted`` is both models, trained to the end: CPU seconds, loss and the model of each.
+    """
 
     program: Program
     train: tuple[list, list]
     test: tuple[list, list]
     attributes: list
     test_attributes: list
+    fitted: list
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -116,7 +120,20 @@ def read(program: Program, args: argparse.Namespace) -> Task:
         splits.test,
         [features(tokens) for tokens in splits.train[0]],
         [features(tokens) for tokens in splits.test[0]],
+        [],
     )
+
+
+def fitted(task: Task) -> list[tuple[float, float, Any]]:
+    """What python-crfsuite and CRFsuiteCRF train to the end, once for all tables."""
+    if not task.fitted:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder, "model.crfsuite"))
+            seconds, loss = cpu_seconds(partial(train_peer, task, path))
+            task.fitted.append((seconds, loss, Path(path).read_bytes()))
+        seconds, crf = cpu_seconds(partial(train, task))
+        task.fitted.append((seconds, crf.loss_curve_[-1], crf))
+    return task.fitted
 
 
 def fit_table(tasks: Sequence[Task], args: argparse.Namespace) -> Table:
@@ -128,9 +145,8 @@ def fit_table(tasks: Sequence[Task], args: argparse.Namespace) -> Table:
 def fit_rows(tasks: Sequence[Task]) -> Iterator[list[str]]:
     """Train both, from attributes to the model."""
     for task in tasks:
-        theirs, their_loss = cpu_seconds(partial(train_peer, task))
-        ours, crf = cpu_seconds(partial(train, task))
-        loss, times = crf.loss_curve_[-1], theirs / ours
+        (theirs, their_loss, _), (ours, loss, _) = fitted(task)
+        times = theirs / ours
         yield [
             *(task.program.name, f"{len(task.attributes):,}", f"{theirs:.1f}", f"{ours:.1f}"),
             *(f"{times:.1f}", f">= {LEAST_FIT:g}", yes_or_no(times >= LEAST_FIT)),
@@ -141,7 +157,11 @@ def fit_rows(tasks: Sequence[Task]) -> Iterator[list[str]]:
 def tag_table(tasks: Sequence[Task], args: argparse.Namespace) -> Table:
     columns = ["program", "with", "python-crfsuite, microseconds", "microseconds"]
     title = "Labels of one sequence, by the same model, from its attributes, CPU time"
-    return title, [*columns, "times faster", "target", "met", "others"], tag_rows(tasks, args)
+    return (
+        title,
+        [*columns, "times faster", "target", "met", "sequences with other labels"],
+        tag_rows(tasks, args),
+    )
 
 
 def tag_rows(tasks: Sequence[Task], args: argparse.Namespace) -> Iterator[list[str]]:
@@ -176,10 +196,6 @@ def ways_to_tag(path: str) -> Iterator[tuple[str, Callable, Callable]]:
     theirs = import_crfsuite().Tagger()
     theirs.open(path)
     yield "tagger()", theirs.tag, CRFsuiteCRF(model_filename=path).tagger()
-    try:
-        from sklearn_crcrf.compat import pycrfsuite
-    except ImportError:
-        return
     ours = pycrfsuite.Tagger()
     ours.open(path)
     yield "compat.Tagger.tag", theirs.tag, ours.tag
@@ -205,7 +221,7 @@ def memory_rows(tasks: Sequence[Task]) -> Iterator[list[str]]:
     """The attributes of all tokens are there before."""
     for task in tasks:
         # Functions of features cannot be sent to another process.
-        sent = task._replace(program=task.program._replace(load=None, features=None))
+        sent = task._replace(program=task.program._replace(load=None, features=None), fitted=[])
         theirs, ours = (in_fresh_process(growth, name, sent) / 1e6 for name in ("peer", "ours"))
         yield [
             *(task.program.name, f"{theirs:.0f}", f"{ours:.0f}", f"{ours / theirs:.1f}"),
@@ -265,25 +281,17 @@ def loaded(loading: str, path: str, sequence: list) -> tuple[float, float]:
 
 
 def right_table(tasks: Sequence[Task], args: argparse.Namespace) -> Table:
-    columns = ["program", "sequences", "python-crfsuite", *MODELS, "target", "met"]
+    columns = ["program", "sequences", "python-crfsuite", "CRFsuiteCRF", *MODELS, "target", "met"]
     return "Whole sequences right, per cent of the test part", columns, right_rows(tasks)
 
 
 def right_rows(tasks: Sequence[Task]) -> Iterator[list[str]]:
     """Train and test each model."""
     for task in tasks:
-        with tempfile.TemporaryDirectory() as folder:
-            path = str(Path(folder, "model.crfsuite"))
-            train_peer(task, path)
-            tagger = import_crfsuite().Tagger()
-            tagger.open(path)
-            right = [[tagger.tag(s) for s in task.test_attributes]]
+        (_, _, model), (_, _, crf) = fitted(task)
+        right = [tag(model, task.test_attributes), crf.predict(task.test_attributes)]
         words, test_words = map(words_of, (task.train[0], task.test[0]))
-        for sees, make in MODELS.values():
-            X, X_test = (
-                (words, test_words) if sees == "words" else (task.attributes, task.test_attributes)
-            )
-            right.append(make(task).fit(X, task.train[1]).predict(X_test))
+        right += [make().fit(words, task.train[1]).predict(test_words) for make in MODELS.values()]
         figures = [100 * sequence_accuracy(task.test[1], labels) for labels in right]
         least = LEAST_RIGHT.get(task.program.name)
         yield [
@@ -299,12 +307,8 @@ def words_of(X: list) -> list[list[str]]:
 
 def train(task: Task, **params: Any) -> CRFsuiteCRF:
     """Our model, with the settings of the program."""
-    return settings(task, **params).fit(task.attributes, task.train[1])
-
-
-def settings(task: Task, **params: Any) -> CRFsuiteCRF:
     given = {NAMES_HERE.get(name, name): value for name, value in task.program.params.items()}
-    return CRFsuiteCRF(**given, **params)
+    return CRFsuiteCRF(**given, **params).fit(task.attributes, task.train[1])
 
 
 def train_peer(task: Task, path: str = "", **params: Any) -> float:
