@@ -99,6 +99,9 @@ def _files_of(name: str, estimator: Any, X: Any) -> Iterator[Stored]:
         except (ValueError, TypeError, AttributeError):  # it has no tagger
             continue
         yield Stored(kind, name, FORMATS[kind].take(path), X)
+        if kind == "taggers":
+            load_model(path).estimator.tagger.save(path, bits=8)
+            yield Stored(kind, f"{name}, small", FORMATS[kind].take(path), X)
         path.unlink()
 
 

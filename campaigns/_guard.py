@@ -30,6 +30,7 @@ _is_on, _is_installed, _writable, _tried = False, False, None, []
 NOT_IMPORTED = (
     *("sklearn_crcrf._kernels", "sklearn_crcrf.__main__"),
     *("sklearn_crcrf.integrations.", "sklearn_crcrf.torch"),
+    *("sklearn_crcrf.linear.on_device", "sklearn_crcrf.structures.chain.on_device"),
 )
 
 

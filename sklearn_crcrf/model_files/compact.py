@@ -15,6 +15,7 @@ from ..data.ragged import SequenceArray, object_array
 from ..serving import Tagger
 from ..serving.content import Content
 from ..serving.files import read_content, write_content
+from ..serving.small import unpacked
 from ..structures import HigherOrderChain, RunTable, Scores, Structure, structure_of
 from ..structures.scores import TokenTransitions
 
@@ -147,7 +148,7 @@ def load_compact(
 ) -> tuple[CompactClassifier, list[str | None] | None, str | None]:
     """Load the model in a compact file, and the columns of training and their separator."""
     try:
-        content = read_content(path, max_bytes)
+        content = unpacked(read_content(path, max_bytes))
         tagger = Tagger(content)
         longest = max((len(label) for label in tagger.labels if isinstance(label, str)), default=0)
         content.budget.take(4 * longest * len(tagger.labels))  # classes_

@@ -12,6 +12,7 @@ from odd_words import corpus, others
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.model_files import load_model
 from sklearn_crcrf.serving import Tagger, load_tagger
 from sklearn_crcrf.serving.small import packed, unpacked
 
@@ -162,3 +163,10 @@ def test_tables_of_strings_that_lie():
                 assert set(tagger(["dog", "walks"])) <= set(tagger.labels)
             except ValueError:
                 pass
+
+
+def test_small_files_are_compact_models(tmp_path):
+    crf = EmpiricalCRF().fit(X, Y)
+    crf.tagger().save(tmp_path / "file", bits=16)
+    compact = load_model(tmp_path / "file").estimator
+    assert [*compact.predict(X)] == load_tagger(tmp_path / "file").many(X)
