@@ -55,7 +55,9 @@ def crf_with_weights(
     CRF
     """
     n, order = len(labels), np.array(sorted(range(len(labels)), key=labels.__getitem__))
-    coef, edges = sp.csr_array(coef)[:, order], edges or {}
+    coef, edges = sp.csr_array(coef), edges or {}
+    if (np.diff(order) < 0).any():
+        coef = coef[:, order]
     coef.sum_duplicates()
     coef.eliminate_zeros()
     transitions = transitions[np.ix_(order, order)]

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from ...data.ragged import joined_ranges
 from ...data.vocabulary import Vocabulary
 from ...estimators.crf import CRF
 from ...estimators.crf.given_weights import check_labels, crf_with_weights
@@ -110,7 +111,9 @@ def as_pipeline(model: TemplateModel, syntax: str, max_bytes: int | None) -> Pip
     for a, table in tables.items():
         transitions += n_times[a] * table
     edges = {k: tables[a] for k, a in enumerate(of) if are_edges[k] and a in tables}
-    crf = crf_with_weights(names, labels, coef[np.array(of, dtype=np.int64)], transitions, edges)
+    if len(of) != len(model.attributes) or (np.diff(of) != 1).any():
+        coef = coef[np.array(of, dtype=np.int64)]
+    crf = crf_with_weights(names, labels, coef, transitions, edges)
     if not model.template:
         return make_pipeline(vectorizer, crf)
     return make_pipeline(TemplateFeatures("\n".join(model.template), syntax), vectorizer, crf)
@@ -123,27 +126,30 @@ def _tables(
 
     Attributes with weights for labels, too, are left out if they have none for pairs.
     """
-    n, sizes, n_attributes = len(model.labels), model.sizes(), len(model.attributes)
+    n, n_attributes, (of_labels, _) = len(model.labels), len(model.attributes), model.kinds
     order = np.argsort(model.starts, kind="stable")
-    starts, sizes = model.starts[order], sizes[order]
+    starts, sizes = model.starts[order], model.sizes()[order]
     overlaps = starts + sizes > np.append(starts[1:], model.n_weights)
     if overlaps.any() or (starts[:1] < 0).any():
         wrong = model.attributes[order[np.argmax(overlaps)]]
         raise ValueError(f"the attribute {wrong!r} has no weights of its own")
-    place = np.searchsorted(starts, model.numbers, side="right") - 1
-    within = model.numbers - starts[place]
-    owned = (place >= 0) & (within < sizes[place])
-    attribute, within, weights = order[place[owned]], within[owned], model.weights[owned]
-    of_labels, _ = model.kinds
-    is_label = of_labels[attribute] & (within < n)
-    entries = weights[is_label], (attribute[is_label], within[is_label])
-    coef = sp.csr_array(entries, shape=(n_attributes, n))
-    attribute, within, weights = (a[~is_label] for a in (attribute, within, weights))
-    found = np.union1d(attribute, np.flatnonzero(~of_labels))
+    # One row for each attribute: first the label weights, then the pair weights.
+    first, stop = (np.searchsorted(model.numbers, at) for at in (starts, starts + sizes))
+    owned, weights = model.numbers, model.weights
+    if (stop - first).sum() != len(owned):
+        kept = joined_ranges(first, stop - first)
+        owned, weights = owned[kept], weights[kept]
+    counts = stop - first
+    column = owned - np.repeat(starts - n * ~of_labels[order], counts)
+    indptr = np.append(0, np.cumsum(counts))
+    rows = sp.csr_array((weights, column, indptr), shape=(n_attributes, n + n * n))
+    if (np.diff(order) < 0).any():
+        rows = rows[np.argsort(order)]
+    of_pairs = rows[:, n:]
+    found = np.flatnonzero((np.diff(of_pairs.indptr) > 0) | ~of_labels)
     Budget(max_bytes).take(8 * n * n * len(found))
-    tables = np.zeros((len(found), n * n))
-    tables[np.searchsorted(found, attribute), within - n * of_labels[attribute]] = weights
-    return coef, dict(zip(found.tolist(), tables.reshape(-1, n, n), strict=True))
+    tables = of_pairs[found].toarray().reshape(-1, n, n)
+    return rows[:, :n], dict(zip(found.tolist(), tables, strict=True))
 
 
 def from_pipeline(pipeline: Any, syntax: str, program: str) -> TemplateModel:

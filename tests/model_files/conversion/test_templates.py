@@ -158,6 +158,15 @@ def test_a_model_of_wapiti_without_patterns():
     assert tagger.predict([[{"u:w=a": True}, {"b": True}]]).tolist() == [["N", "D"]]
 
 
+def test_models_without_weights_or_attributes():
+    for weights in ({}, {"u:w=a": [0.0, 0.0], "b": [0.0] * 4}):
+        tagger = read_wapiti_model(
+            io.StringIO(wapiti_text(["u:w=%x[0,0]", "b"], weights, ["N", "D"]))
+        )
+        assert tagger["crf"].coef_.shape == (len(weights) > 0, 2)
+        assert tagger.predict_proba([["a"]])[0].tolist() == [[0.5, 0.5]]
+
+
 @for_each(
     ("change", "message"),
     [
