@@ -31,10 +31,10 @@ def unwrap(estimator: Any, X: Any = None) -> tuple[BaseSequenceClassifier, Any]:
     if X is not None:
         for transformer in transformers:
             X = transformer.transform(X)
-    if isinstance(last, BaseSequenceClassifier):
-        return last, X
     if hasattr(last, "crf_"):  # a CRFsuiteCRF
         return last.crf_, X if X is None else last._rows(X)
+    if isinstance(last, BaseSequenceClassifier):
+        return last, X
     raise ValueError(
         "estimator must be a fitted sequence classifier of sklearn_crcrf, or a pipeline or a "
         f"search that ends in one, but is {estimator!r}"

@@ -1,5 +1,6 @@
 """From tokens to rows of a sparse matrix."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -58,7 +59,7 @@ class SequenceVectorizer(SequenceTransformer):
     -----
     The attributes of a token are:
 
-    - of a string: the string, with value 1;
+    - of a string: the string, with value 1; of a list of strings: each of them;
     - of a feature dict: ``"key=value"`` with value 1 for a string; ``"key"`` with the value of a
       number, or 1 or 0 for a bool; ``"key:item"`` with value 1 for each item of a list, tuple or
       set of strings; and the attributes of a nested dict, with the prefix ``"key:"``;
@@ -230,7 +231,9 @@ def read_attributes(X: SequenceArray, number: Callable, separator: str) -> Attri
         return Attributes(ids, np.broadcast_to(1.0, ids.shape), np.arange(len(ids) + 1))
     if kinds != {dict}:
         for i, token in enumerate(tokens):
-            if not isinstance(token, (str, Mapping)):
+            if isinstance(token, list) and all(isinstance(name, str) for name in token):
+                tokens[i] = Counter(token)
+            elif not isinstance(token, (str, Mapping)):
                 raise invalid_token("the token must be a str or a dict", offsets, i, token)
         tokens = [{token: True} if isinstance(token, str) else token for token in tokens]
     return _number_items(read_items(tokens, offsets), number, separator)

@@ -148,7 +148,8 @@ class LinearChainClassifier(LinearClassifier):
         if not transformers and encoder.columns is not None:
             raise ValueError("tagger() is for token strings and feature dicts, but X was numeric")
         if not transformers:
-            return linear_tagger_of(self, encoder.names.tolist(), encoder.dtype(np.dtype(float)))
+            names, dtype = encoder.names.tolist(), encoder.dtype(np.dtype(float))
+            return linear_tagger_of(self, names, dtype, lists=True)
         *before, vectorizer = transformers
         if encoder.columns is None or not isinstance(vectorizer, SequenceVectorizer):
             raise ValueError(

@@ -244,11 +244,10 @@ def check_model(estimator: Any) -> None:
     _, last = steps_of(estimator)
     if isinstance(last, BaseSequenceClassifier):
         return
-    # Imported only here, because they import much, such as the training by all algorithms.
+    # Imported only here, because it imports much.
     from ..estimators.annotators import SequenceLabelModel
-    from ..estimators.crfsuite import CRFsuiteCRF
 
-    if not isinstance(last, (CRFsuiteCRF, SequenceLabelModel)):
+    if not isinstance(last, SequenceLabelModel):
         raise ValueError(
             "the estimator must be a sequence classifier of sklearn_crcrf, or a pipeline that ends "
             f"in one, but is a {type(last).__name__}"

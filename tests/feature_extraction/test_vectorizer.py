@@ -223,6 +223,14 @@ def test_invalid_tokens_are_located(token, message):
             method(X)
 
 
+def test_lists_of_attributes():
+    found = rows([[["a", "b", "a"], "a", [], {"a": 3}]])
+    assert found == [{"a": 2, "b": 1}, {"a": 1}, {}, {"a": 3}]
+    for token in (["a", 1], [1.0], ("a", "b"), [["a"]]):
+        with pytest.raises(ValueError, match="position 1: the token must be a str or a dict, but"):
+            SequenceVectorizer().fit([[["a"], token]])
+
+
 def test_numeric_columns_of_frames_are_values():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"word": ["a", "b", "a"], "n": [0.5, -2, 0], "k": [1, 1, 3]})

@@ -186,6 +186,12 @@ def test_what_has_no_tagger():
         assert not hasattr(estimator, "tagger")
 
 
+def test_lists_of_attributes():
+    X = [[["the", "det"], ["dog"]], [["dog", "dog"], "det"]]
+    crf = CRF().fit(X, [["D", "N"], ["N", "D"]])
+    assert crf.tagger().many(X) == [list(labels) for labels in crf.predict(X)]
+
+
 def test_errors_name_the_position():
     crf = fitted()
     tagger = crf.tagger()

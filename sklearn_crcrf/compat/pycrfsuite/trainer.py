@@ -349,7 +349,7 @@ def _evaluation(crf: CRFsuiteCRF, held_out: list) -> Iterator[str]:
     pairs = Counter(zip(chain(*y), chain(*predicted), strict=True))
     rates = []
     yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
-    for label in dict.fromkeys(chain(crf.classes_ or (), *y)):
+    for label in dict.fromkeys(chain(crf.crf_.classes_, *y)):
         model, ref = (sum(n for p, n in pairs.items() if p[k] == label) for k in (1, 0))
         match = pairs[label, label]
         rates.append([match / max(model, 1), match / max(ref, 1), 2 * match / max(model + ref, 1)])

@@ -17,8 +17,7 @@ _LISTS = (list, tuple, set, frozenset)
 def read_attributes(X: Any) -> SequenceArray:
     """Return the tokens of X, where lists of attributes are feature dicts too."""
     sequences, _, mirror = as_sequences(listed(X))
-    if mirror.is_table:
-        raise ValueError("X must be a list of sequences, and not a table: CRF takes tables too")
+    refuse_table(mirror.is_table)
     data, offsets = sequences.data, sequences.offsets
     if not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
         return sequences
@@ -36,6 +35,12 @@ def read_attributes(X: Any) -> SequenceArray:
     if _have_bytes([attributes for attributes in tokens if isinstance(attributes, dict)]):
         tokens = [_decoded(attributes) for attributes in tokens]
     return sequences.with_data(object_array(tokens))
+
+
+def refuse_table(is_table: bool) -> None:
+    """Raise ValueError if X is a table."""
+    if is_table:
+        raise ValueError("X must be a list of sequences, and not a table: CRF takes tables too")
 
 
 def listed(sequences: Any) -> Any:

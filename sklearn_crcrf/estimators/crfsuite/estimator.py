@@ -2,41 +2,51 @@
 
 import os
 import pickle
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from operator import is_
-from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
+from types import SimpleNamespace
+from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options
 
+from ...base.batches import Batch
+from ...base.classifier import BaseSequenceClassifier
+from ...base.contributions import Contributions
 from ...base.docstrings import documented
-from ...base.summary import SummaryMixin
+from ...data.layout import Sequences
 from ...data.ragged import SequenceArray
 from ...feature_extraction import SequenceVectorizer
 from ...linear.classifier import LinearChainClassifier, linear_tagger_of
 from ...serving import Tagger
 from ...serving.crfsuite.binary_model import crfsuite_bytes, parse_crfsuite_model
-from ...training import FittedState
+from ...structures import Scores, Structure
 from ...utils.replaced_parts import check_fitted
 from ...utils.replacing import check_replaceable, replacing
-from ...utils.soundness import Fact, Requirement, Sound
+from ...utils.soundness import Fact, Requirement
 from ...utils.unpacking import MAX_BYTES, read_limited
 from ...utils.warning import warn_caller
 from ..crf.estimator import CRF
 from ..perceptron.online import OnlineClassifier
 from .algorithms import estimator_of
-from .attribute_lists import listed, read_attributes
+from .attribute_lists import listed, read_attributes, refuse_table
+from .model_file import ModelFile
 from .tagger import CRFsuiteTagger, LabelLists
 from .weights import as_crfsuite_model, from_crfsuite_model
 
 # The last tagger of an estimator, and the arrays that it was made of.
 _TAGGERS: WeakKeyDictionary[Any, tuple[tuple, Tagger]] = WeakKeyDictionary()
+# The files of the models of estimators.
+_MODEL_FILES: WeakKeyDictionary[Any, ModelFile] = WeakKeyDictionary()
 
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left"), None]
 POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
@@ -45,25 +55,20 @@ SWITCHES = "all_possible_states", "all_possible_transitions", "error_sensitive",
 CALIBRATION = [
     f"calibration_{what}" for what in ("eta", "rate", "samples", "candidates", "max_trials")
 ]
-MEANINGLESS = {
-    "num_memories": "the number of kept steps is fixed",
-    "epsilon": "training ends by delta and period, or after an epoch without errors",
-    **dict.fromkeys(["linesearch", "max_linesearch"], "there is one line search"),
-    **dict.fromkeys(CALIBRATION, "the first step size is found without it"),
-    "keep_tempfiles": "there are no temporary files",
-    "trainer_cls": "there is one trainer",
-}
-"""The parameters of sklearn_crfsuite.CRF that change nothing here, and why."""
+IGNORED = (
+    *("num_memories", "epsilon", "linesearch", "max_linesearch", *CALIBRATION),
+    *("keep_tempfiles", "trainer_cls"),
+)
+"""The parameters of sklearn_crfsuite.CRF that change nothing here."""
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
+class CRFsuiteCRF(BaseSequenceClassifier):
     """CRF with the parameters, methods and attributes of ``sklearn_crfsuite.CRF``.
 
     It has the same features and the same optimum. A parameter that is None has the default of
-    CRFsuite. Where :class:`CRF` offers more, such as probabilities of whole labellings, the
-    attribute ``crf_`` has it.
+    CRFsuite. It has all methods of :class:`CRF` too, such as :meth:`predict_proba`.
 
     Parameters
     ----------
@@ -86,8 +91,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     max_iterations : int, default=None
         None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for the others.
     num_memories, epsilon : object, default=None
-        Accepted and ignored, with a FutureWarning if it is not None: it changes the search for
-        the optimum, not the optimum.
+        Accepted and ignored: it changes the search for the optimum, not the optimum.
     period : int, default=None
         None is 10.
     delta : float, default=None
@@ -138,10 +142,17 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         The methods ``labels``, ``tag``, ``set``, ``marginal``, ``probability`` and ``info`` of
         ``pycrfsuite.Tagger``. Before fit, this attribute and the next ones, up
         to ``transition_features_``, are None.
+    modelfile : ModelFile
+        Its ``name`` is the name of a file with the model, as CRFsuite writes it: that of
+        ``model_filename``, or of a temporary file.
+    training_log_ : SimpleNamespace
+        Its ``iterations`` are dicts with the number ``num`` and the ``loss`` of each iteration,
+        and ``last_iteration`` is the last of them; with ``X_dev`` it has the
+        ``item_accuracy_float`` too.
     size_ : int
         Number of bytes of the pickled ``crf_``.
-    classes_ : list
-        All labels.
+    classes_ : ndarray of shape (n_labels,)
+        All labels, sorted.
     attributes_ : list of str
         The attributes that have a weight other than zero: keys, or ``"key:value"``.
     num_attributes_ : int
@@ -213,15 +224,15 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         **dict.fromkeys(("min_freq", "c1", "c2", "delta"), NOT_NEGATIVE),
         **dict.fromkeys(("c", "variance", "gamma"), POSITIVE),
         **{name: ["boolean", None] for name in SWITCHES},
-        **{name: [object, None] for name in MEANINGLESS},
+        **{name: [object, None] for name in IGNORED},
         "keep_tempfiles": ["boolean"],
     }
 
+    sample_unit: ClassVar[str] = "sequence"
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.dict = True
-        tags.target_tags.required = True
+        tags.input_tags.two_d_array = tags.input_tags.sparse = tags.input_tags.string = False
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -255,17 +266,17 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         """
         if (X_dev is None) != (y_dev is None):
             raise ValueError("X_dev and y_dev must be given together")
-        for name, why in MEANINGLESS.items():
-            if getattr(self, name) is not (False if name == "keep_tempfiles" else None):
-                message = f"the parameter {name} of CRFsuite has no effect here: {why}"
-                warn_caller(message, FutureWarning)
+        if self.trainer_cls is not None:
+            warn_caller("trainer_cls has no effect: no trainer is told of the iterations")
         if self.model_filename is not None:
             check_replaceable(self.model_filename)
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
-            twin.crf_.fit(
-                twin.vectorizer_.fit_transform(read_attributes(X)), listed(y), sample_weight
-            )
+            rows = twin.vectorizer_.fit_transform(read_attributes(X))
+            with warnings.catch_warnings():
+                # The number of iterations is a budget, as in CRFsuite.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                twin.crf_.fit(rows, listed(y), sample_weight)
             twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
             twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
             if twin.dev_score_ is not None and self.verbose:
@@ -276,12 +287,47 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
                     file.write(content)
         return self
 
-    def predict(self, X: Any, *, subject_to: Any = None) -> list[list]:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> "CRFsuiteCRF":
+        """Go once through more data, from the present weights, as ``partial_fit`` of ``crf_``.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+            Attributes that the first call has not seen get no weight.
+        {classes}
+
+        Returns
+        -------
+        CRFsuiteCRF
+
+        Raises
+        ------
+        ValueError
+            If c1 is positive, or as in :meth:`fit`.
+        """
+        since, trained = self.__dict__, self._trained()
+        with self._replaced_by(self._unfitted() if trained is None else copy(self), since) as twin:
+            if trained is None:
+                twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
+                twin.vectorizer_.fit(read_attributes(X))
+                twin.dev_score_ = None
+            else:
+                twin.crf_ = copy(trained)
+                twin.crf_.attribute_names_ = trained._encoder.names  # those of the columns
+            rows = twin.vectorizer_.transform(read_attributes(X))
+            twin.crf_.partial_fit(rows, listed(y), classes, sample_weight)
+            twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
+        return self
+
+    def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> list[list]:
         """Return the labels of the best path of each sequence.
 
         Parameters
         ----------
         X : as in :meth:`fit`
+        {allowed}
         {subject_to}
 
         Returns
@@ -292,10 +338,9 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If ``subject_to`` does not fit X, or no path that satisfies it is possible.
+            If ``allowed`` or ``subject_to`` does not fit X, or no path that they allow is possible.
         """
-        labels = self._fitted().predict(self._rows(X), subject_to=subject_to)
-        return LabelLists(labels.tolist())
+        return LabelLists(super().predict(X, allowed, subject_to).tolist())
 
     def tagger(self) -> Tagger:
         """Make an immutable object that labels one sequence in one compiled call.
@@ -388,16 +433,32 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return None if self._trained() is None else CRFsuiteTagger(self)
 
     @property
+    def modelfile(self) -> ModelFile:
+        """A file with the model, as CRFsuite writes it."""
+        return _MODEL_FILES.setdefault(self, ModelFile(ref(self)))
+
+    @property
+    def training_log_(self) -> SimpleNamespace | None:
+        """The losses of the iterations, as a log of sklearn-crfsuite has them; None before fit."""
+        if self._trained() is None:
+            return None
+        curve = getattr(self.crf_, "loss_curve_", ())
+        iterations = [{"num": i, "loss": loss, "scores": {}} for i, loss in enumerate(curve, 1)]
+        last = iterations[-1] if iterations else None
+        if last is not None and self.dev_score_ is not None:
+            last["item_accuracy_float"] = self.dev_score_
+        return SimpleNamespace(iterations=iterations, last_iteration=last)
+
+    @property
     def size_(self) -> int | None:
         """Number of bytes of the pickled ``crf_``; None before fit."""
         crf = self._trained()
         return None if crf is None else len(pickle.dumps(crf, pickle.HIGHEST_PROTOCOL))
 
     @property
-    def classes_(self) -> list | None:
+    def classes_(self) -> np.ndarray | None:
         """All labels; None before fit."""
-        crf = self._trained()
-        return None if crf is None else crf.classes_.tolist()
+        return getattr(self._trained(), "classes_", None)
 
     @property
     def attributes_(self) -> list[str] | None:
@@ -467,3 +528,30 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     def _rows(self, X: Any) -> SequenceArray:
         self._fitted()
         return self.vectorizer_.transform(read_attributes(X))
+
+    def _ready(self, X: Any) -> Self:
+        self._fitted()
+        return copy(self)
+
+    def _check_X(self, X: Any, y: Any = None, reset: bool = False) -> Sequences:
+        sequences = super()._check_X(listed(X), None if y is None else listed(y), reset)
+        refuse_table(sequences.mirror.is_table)
+        return sequences._replace(X=read_attributes(sequences.X))
+
+    def _structure(self, X: SequenceArray) -> Structure:
+        return self.crf_._structure(X)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        return self.crf_._prepare(self.vectorizer_.transform(X))
+
+    def _prepare_scores(self, X: SequenceArray) -> Any:
+        return self.crf_._prepare_scores(self.vectorizer_.transform(X))
+
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        return self.crf_._scores(prepared, batch)
+
+    def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
+        return self.crf_._contributions(prepared, batch, y)
+
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
+        return self.crf_._decode(structure, scores, first)

@@ -18,7 +18,6 @@ from ...labels.encoding import sort_labels
 from ...labels.partial import encode_partial_labels
 from ...labels.segments.schemes import SCHEMES, check_option, detect_scheme
 from ...training import nested_fits
-from ..crfsuite import CRFsuiteCRF
 from ..empirical import EmpiricalCRF
 from ..empirical.left_out import has_rows
 from ..empirical.out_of_fold import Probabilities, folds_of, left_out, read_corpus
@@ -108,7 +107,7 @@ def find_label_issues(
     if scheme is not None:
         check_option("scheme", scheme, ["auto", *SCHEMES])
     _, last = steps_of(estimator)
-    if not isinstance(last, BaseSequenceClassifier | CRFsuiteCRF):
+    if not isinstance(last, BaseSequenceClassifier):
         raise ValueError(
             "estimator must be a sequence classifier of sklearn_crcrf, or a pipeline or a search "
             f"that ends in one, but is {estimator!r}"

@@ -1,19 +1,30 @@
 """The stand-in for sklearn_crfsuite.CRF, against that package where it is there."""
 
 import copy
+import gc
 import pickle
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from cases import for_each
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_crcrf import CRF, CRFsuiteCRF, GraphArray, SequenceArray
+from sklearn_crcrf import (
+    CRF,
+    CalibratedSequenceClassifier,
+    ConformalSequenceClassifier,
+    CRFsuiteCRF,
+    GraphArray,
+    SequenceArray,
+    explain,
+    make_sequence_pipeline,
+)
 from sklearn_crcrf.datasets import fetch_conll2002, make_addresses
 from sklearn_crcrf.estimators.crfsuite.algorithms import estimator_of
 from sklearn_crcrf.solvers._progress import Progress
@@ -264,8 +275,8 @@ def test_what_the_parameters_stand_for(crf):
     made = estimator_of(CRFsuiteCRF("l2sgd"))
     assert (made.sigma, made.solver, made.max_iter) == (0.5**0.5, "sgd", 1000)
     assert made.tol == pytest.approx(5e-7)
-    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
-        assert CRFsuiteCRF(max_iterations=3).fit(X, y).crf_.n_iter_ == 3
+    crf = CRFsuiteCRF(max_iterations=3).fit(X, y)  # warnings are errors
+    assert (crf.crf_.n_iter_, crf.converged_) == (3, False)
 
 
 def test_what_predictions_look_like(crf):
@@ -278,7 +289,7 @@ def test_what_predictions_look_like(crf):
     for many, single in zip(marginals[1], crf.predict_marginals_single(X_NEW[1]), strict=True):
         assert single == pytest.approx(many, rel=1e-12)
     for p in marginals[0]:
-        assert list(p) == crf.classes_
+        assert list(p) == crf.classes_.tolist()
         assert sum(p.values()) == pytest.approx(1)
     assert crf.predict([]).tolist() == []
     flat = SequenceArray.from_sequences(X_NEW)
@@ -371,8 +382,78 @@ def test_all_parameters_of_sklearn_crfsuite_are_accepted():
     sklearn_crfsuite = pytest.importorskip("sklearn_crfsuite")
     ours, theirs = CRFsuiteCRF().get_params(), sklearn_crfsuite.CRF().get_params()
     assert {name: ours[name] for name in theirs} == theirs
-    with pytest.warns(FutureWarning, match="num_memories of CRFsuite has no effect"):
-        CRFsuiteCRF(num_memories=3).fit(X, y)
+    others = {"linesearch": "Backtracking", "max_linesearch": 9, "calibration_eta": 0.2}
+    CRFsuiteCRF(max_iterations=2, num_memories=3, keep_tempfiles=True, **others).fit(X, y)
+    with pytest.warns(UserWarning, match="trainer_cls has no effect"):
+        CRFsuiteCRF(max_iterations=2, trainer_cls=object).fit(X, y)
+
+
+def test_every_way_to_predict(crf):
+    rows, proba = crf.vectorizer_.transform(X_NEW[:3]), crf.predict_proba(X_NEW[:3])
+    for ours, theirs in zip(proba, crf.crf_.predict_proba(rows), strict=True):
+        assert_array_equal(ours, theirs)
+    for name in ("confidence", "entropy"):
+        assert_array_equal(getattr(crf, name)(X_NEW[:3]), getattr(crf.crf_, name)(rows))
+    for name in ("predict_spans", "predict_k_best"):
+        assert getattr(crf, name)(X_NEW[:3]) == getattr(crf.crf_, name)(rows)
+    (drawn,) = crf.sample(X_NEW[:3], random_state=0)
+    (expected,) = crf.crf_.sample(rows, random_state=0)
+    assert drawn.tolist() == [list(labels) for labels in expected]
+    label = crf.classes_[-1]
+    allowed = [[label, *[None] * (len(tokens) - 1)] for tokens in X_NEW[:3]]
+    assert [labels[0] for labels in crf.predict(X_NEW[:3], allowed=allowed)] == [label] * 3
+    explained = explain(crf, X_NEW[0])
+    assert explained.labels == crf.predict_single(X_NEW[0])
+
+
+def test_it_may_be_inside_of_others():
+    inner = CRFsuiteCRF(max_iterations=5)
+    calibrated = CalibratedSequenceClassifier(inner, cv=2).fit(X, y)
+    assert calibrated.predict(X).tolist() == calibrated.estimator_.predict(X)
+    conformal = ConformalSequenceClassifier(CRFsuiteCRF(c2=0.1), confidence_level=0.5)
+    conformal.fit(X[:-9], y[:-9]).conformalize(X[-9:], y[-9:])
+    assert len(conformal.predict_set(X[:2])) == 2
+    pipeline = make_sequence_pipeline(CRFsuiteCRF(max_iterations=5)).fit(X, y)
+    assert pipeline.confidence(X[:2]).shape == (2,)
+
+
+def test_training_goes_on():
+    crf = CRFsuiteCRF(c2=0.1, random_state=0).fit(X, y)
+    before = crf.score(X, y)
+    crf.partial_fit(X[:10], y[:10])
+    assert crf.score(X, y) > before - 0.02
+    assert crf.attributes_[0] in crf.vectorizer_.vocabulary_.symbols
+    new = CRFsuiteCRF(random_state=0)
+    for _ in range(8):
+        new.partial_fit(X, y, classes=[*crf.classes_, "Q"])
+    assert "Q" in new.classes_
+    assert new.score(X, y) > 0.8
+    with pytest.raises(ValueError, match="penalty of absolute values"):
+        CRFsuiteCRF(c1=1.0).partial_fit(X, y)
+
+
+def test_the_log_and_the_file_of_the_model(tmp_path):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    y_new = CRFsuiteCRF().fit(X, y).predict(X_NEW)
+    crf = CRFsuiteCRF(max_iterations=5).fit(X, y, X_NEW, y_new)
+    log = crf.training_log_
+    assert [info["loss"] for info in log.iterations] == crf.loss_curve_
+    assert log.last_iteration["item_accuracy_float"] == crf.score(X_NEW, y_new)
+    assert (CRFsuiteCRF().training_log_, CRFsuiteCRF().modelfile.name) == (None, None)
+    name = crf.modelfile.name
+    assert name == crf.modelfile.name
+    tagger = pycrfsuite.Tagger()
+    tagger.open(name)
+    assert tagger.tag(X[0]) == crf.predict_single(X[0])
+    crf.modelfile.refresh()
+    other = crf.modelfile.name
+    assert other != name
+    del crf
+    gc.collect()
+    assert not Path(name).exists()
+    assert not Path(other).exists()
+    given = CRFsuiteCRF(max_iterations=2, model_filename=tmp_path / "model").fit(X, y)
+    assert given.modelfile.name == str(tmp_path / "model")
 
 
 def test_the_averaged_perceptron():
@@ -409,7 +490,7 @@ def test_attributes_before_fit_are_none():
 
 def test_the_tagger_is_that_of_python_crfsuite(crf):
     tagger = crf.tagger_
-    assert tagger.labels() == crf.classes_
+    assert tagger.labels() == crf.classes_.tolist()
     assert (tagger.tag(), tagger.probability([]), tagger.marginal("O", 0)) == ([], 0.0, 0.0)
     assert tagger.tag(X_NEW[0]) == crf.predict_single(X_NEW[0])
     marginals = crf.predict_marginals_single(X_NEW[0])
