@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,74 +17,54 @@ from ...utils.replacing import replacing
 from ._logparser import TrainLogParser
 from .items import ItemSequence
 
+LBFGS, SGD, AROW = "lbfgs", "l2sgd", "arow"
+AP, PA = "averaged-perceptron", "passive-aggressive"
+ONLINE, ALGORITHMS = (AP, PA, AROW), (LBFGS, SGD, AP, PA, AROW)
 
-class Parameter(NamedTuple):
-    """A parameter of training."""
-
-    default: Any
-    help: str
-    # Its name in CRFsuiteCRF, if it has another one.
-    name: str | None = None
-
-
-FEATURES = {
-    "feature.minfreq": Parameter(0.0, "Features that occur less often have no weight.", "min_freq"),
-    "feature.possible_states": Parameter(
-        False, "Whether all pairs of attribute and label are features.", "all_possible_states"
+# The defaults of all parameters by algorithm, in the order in which they are listed, and help.
+PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+    "feature.minfreq": (
+        dict.fromkeys(ALGORITHMS, 0.0),
+        "Features that occur less often are left out.",
     ),
-    "feature.possible_transitions": Parameter(
-        False, "Whether all pairs of labels are features.", "all_possible_transitions"
+    "feature.possible_states": (
+        dict.fromkeys(ALGORITHMS, False),
+        "Whether all states are features.",
     ),
+    "feature.possible_transitions": (dict.fromkeys(ALGORITHMS, False), "Or all pairs of labels."),
+    "type": ({PA: 1}, "0 for no limit of the steps, 1 for PA-I, 2 for PA-II."),
+    "c": ({PA: 1.0}, "Limit of the steps."),
+    "error_sensitive": ({PA: True}, "Whether the margin grows with the number of wrong labels."),
+    "averaging": ({PA: True}, "Whether the mean of the weights after all steps is taken."),
+    "variance": ({AROW: 1.0}, "Variance of the weights before training."),
+    "gamma": ({AROW: 1.0}, "Counterweight of the steps."),
+    "c1": ({LBFGS: 0.0}, "Strength of the L1 penalty."),
+    "c2": ({LBFGS: 1.0, SGD: 1.0}, "Strength of the L2 penalty."),
+    "max_iterations": (
+        {LBFGS: 2**31 - 1, SGD: 1000, **dict.fromkeys(ONLINE, 100)},
+        "Number of iterations.",
+    ),
+    "num_memories": ({LBFGS: 6}, "Number of steps that are kept."),
+    "epsilon": (
+        {LBFGS: 1e-5, **dict.fromkeys(ONLINE, 0.0)},
+        "Where the gradient or the loss ends it.",
+    ),
+    "period": ({LBFGS: 10, SGD: 10}, "Over how many iterations the objective must fall by delta."),
+    "delta": (
+        {LBFGS: 1e-5, SGD: 1e-6},
+        "Training ends when the objective falls by a smaller part.",
+    ),
+    "linesearch": ({LBFGS: "MoreThuente"}, "Name of the line search."),
+    "max_linesearch": ({LBFGS: 20}, "Number of trials of a line search."),
+    "calibration.eta": ({SGD: 0.1}, "First step size that is tried."),
+    "calibration.rate": ({SGD: 2.0}, "Factor between two of them."),
+    "calibration.samples": ({SGD: 1000.0}, "Number of sequences that they are tried on."),
+    "calibration.candidates": ({SGD: 10}, "Number of step sizes that are good enough."),
+    "calibration.max_trials": ({SGD: 20}, "Number of trials."),
 }
-SIGMA = Parameter(1.0, "Strength of the L2 penalty.")
-PERIOD = Parameter(10, "Over how many iterations the objective must fall by delta.")
-DELTA = "Training ends when the objective falls by a smaller part."
-EPOCHS = {
-    "max_iterations": Parameter(100, "Number of epochs."),
-    "epsilon": Parameter(0.0, "Training ends when the loss is at most this."),
-}
-ALGORITHMS: dict[str, dict[str, Parameter]] = {
-    "lbfgs": FEATURES
-    | {
-        "c1": Parameter(0.0, "Strength of the L1 penalty."),
-        "c2": SIGMA,
-        "max_iterations": Parameter(2**31 - 1, "Number of iterations."),
-        "num_memories": Parameter(6, "Number of steps that are kept."),
-        "epsilon": Parameter(1e-5, "Training ends when the gradient is this small."),
-        "period": PERIOD,
-        "delta": Parameter(1e-5, DELTA),
-        "linesearch": Parameter("MoreThuente", "Name of the line search."),
-        "max_linesearch": Parameter(20, "Number of trials of a line search."),
-    },
-    "l2sgd": FEATURES
-    | {
-        "c2": SIGMA,
-        "max_iterations": Parameter(1000, "Number of epochs."),
-        "period": PERIOD,
-        "delta": Parameter(1e-6, DELTA),
-        "calibration.eta": Parameter(0.1, "First rate that is tried.", "calibration_eta"),
-        "calibration.rate": Parameter(2.0, "Factor between rates.", "calibration_rate"),
-        "calibration.samples": Parameter(1000.0, "Number of sequences.", "calibration_samples"),
-        "calibration.candidates": Parameter(10, "Number of rates.", "calibration_candidates"),
-        "calibration.max_trials": Parameter(20, "Number of trials.", "calibration_max_trials"),
-    },
-    "averaged-perceptron": FEATURES | EPOCHS,
-    "passive-aggressive": FEATURES
-    | {
-        "type": Parameter(1, "0 for no limit of the steps, 1 for PA-I, 2 for PA-II.", "pa_type"),
-        "c": Parameter(1.0, "Limit of the steps."),
-        "error_sensitive": Parameter(True, "Whether the margin grows with the wrong labels."),
-        "averaging": Parameter(True, "Whether the mean of all weights is taken."),
-    }
-    | EPOCHS,
-    "arow": FEATURES
-    | {
-        "variance": Parameter(1.0, "Variance of the weights before training."),
-        "gamma": Parameter(1.0, "Counterweight of the steps."),
-    }
-    | EPOCHS,
-}
-SHORT_NAMES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
+N_FEATURES = 3
+OUR_NAMES = {"type": "pa_type", "feature.minfreq": "min_freq"}
+SHORT_NAMES = {"ap": AP, "pa": PA}
 
 
 class CRFSuiteError(Exception):
@@ -160,7 +140,7 @@ class BaseTrainer:
         if name not in ALGORITHMS or type != "crf1d":
             raise ValueError(f"Bad arguments: algorithm={algorithm!r}, type={type!r}")
         self._algorithm = name
-        self._values = {key: parameter.default for key, parameter in ALGORITHMS[name].items()}
+        self._values = self._defaults()
 
     def params(self) -> list[str]:
         """List the names of all parameters of the algorithm."""
@@ -189,7 +169,7 @@ class BaseTrainer:
     def help(self, name: str) -> str:
         """Say what a parameter is."""
         self.get(name)
-        return ALGORITHMS[self._algorithm][name].help
+        return PARAMETERS[name][1]
 
     def message(self, message: str) -> None:
         """Take a line of the log; by default it is printed if the trainer is verbose."""
@@ -239,13 +219,18 @@ class BaseTrainer:
     def _before_train(self) -> None:
         """Prepare for the log."""
 
-    def _estimator(self) -> CRFsuiteCRF:
-        parameters = ALGORITHMS[self._algorithm]
-        given = {
-            parameters[key].name or key: value
-            for key, value in self._values.items()
-            if value != parameters[key].default
+    def _defaults(self) -> dict[str, Any]:
+        name = self._algorithm
+        return {
+            key: defaults[name] for key, (defaults, _) in PARAMETERS.items() if name in defaults
         }
+
+    def _estimator(self) -> CRFsuiteCRF:
+        changed = self._values.items() - self._defaults().items()
+        ours = (
+            (OUR_NAMES.get(key, key.replace("feature.", "all_")), value) for key, value in changed
+        )
+        given = {key.replace(".", "_"): value for key, value in ours}
         return CRFsuiteCRF(self._algorithm, **given)
 
     def _model(self, crf: CRFsuiteCRF | None) -> CRFsuiteModel:
@@ -266,11 +251,11 @@ class BaseTrainer:
         settings = [f"{name}: {_shown(value)}\n" for name, value in self._values.items()]
         if holdout >= 0:
             yield from (f"Holdout group: {holdout + 1}\n", "\n")
-        yield from ("Feature generation\n", "type: CRF1d\n", *settings[: len(FEATURES)])
+        yield from ("Feature generation\n", "type: CRF1d\n", *settings[:N_FEATURES])
         for i in range(10):
             yield from (str(i), *"....")
         yield from ("10", "\n", "Seconds required: 0.000\n", "\n", f"{self._algorithm}\n")
-        yield from (*settings[len(FEATURES) :], "\n")
+        yield from (*settings[N_FEATURES:], "\n")
 
 
 class Trainer(BaseTrainer):

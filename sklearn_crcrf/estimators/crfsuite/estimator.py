@@ -119,7 +119,8 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         Print a line after each iteration, and the accuracy on development data.
     model_filename : str or path-like, default=None
         A binary model of CRFsuite: fit writes it, which needs labels that are strings, and without
-        fit it is read when it is needed first.
+        fit it is read when it is needed first. ``modelfile.name`` is its name, or that of a
+        temporary file.
     keep_tempfiles : bool, default=False
         Accepted and ignored: there are no temporary files.
     trainer_cls : object, default=None
@@ -142,9 +143,6 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         The methods ``labels``, ``tag``, ``set``, ``marginal``, ``probability`` and ``info`` of
         ``pycrfsuite.Tagger``. Before fit, this attribute and the next ones, up
         to ``transition_features_``, are None.
-    modelfile : ModelFile
-        Its ``name`` is the name of a file with the model, as CRFsuite writes it: that of
-        ``model_filename``, or of a temporary file.
     training_log_ : SimpleNamespace
         Its ``iterations`` are dicts with the number ``num`` and the ``loss`` of each iteration,
         and ``last_iteration`` is the last of them; with ``X_dev`` it has the
@@ -434,7 +432,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
 
     @property
     def modelfile(self) -> ModelFile:
-        """A file with the model, as CRFsuite writes it."""
+        """A file with the model: its ``name`` is ``model_filename``, or that of a temporary file."""
         return _MODEL_FILES.setdefault(self, ModelFile(ref(self)))
 
     @property
