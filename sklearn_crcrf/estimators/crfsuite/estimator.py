@@ -432,7 +432,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
 
     @property
     def modelfile(self) -> ModelFile:
-        """A file with the model: its ``name`` is ``model_filename``, or that of a temporary file."""
+        """A file with the model: its ``name`` is ``model_filename``, or a temporary one."""
         return _MODEL_FILES.setdefault(self, ModelFile(ref(self)))
 
     @property
