@@ -349,7 +349,8 @@ class Sequence {
     const ids = slot.feature === undefined
       ? slot.places.map(([column, offset]) => this.idAt(column, t + offset))
       : [this.spelling[t][slot.feature]];
-    return ids.includes(UNKNOWN) ? null : { key: `${slot.number}:${ids}`, row: slot.row(ids, this, t) };
+    if (ids.includes(UNKNOWN)) return null;
+    return { key: `${slot.number}:${ids}`, row: slot.row(ids, this, t), table: slot.table };
   }
 
   // What a slot says of a token: its weights by label, and where there are counts the estimated
@@ -440,9 +441,15 @@ export class Tagger {
         return row < 0 ? -1 : begin + row;
       });
     }
-    if (Object.keys(this.slots).length !== nSlots + settings.n_edge_slots) {
+    this.nWithEdges = nSlots + settings.n_edge_slots;
+    if (Object.keys(this.slots).length !== this.nWithEdges) {
       throw new Error("the file is damaged: a slot is missing");
     }
+    // Spelling features that only estimate the labels of edges alone.
+    (this.learning?.given ?? []).forEach(([, feature], k) => {
+      add(this.nWithEdges + k, [], ([id]) => (id < sizes[feature] ? id : -1), feature);
+      this.slots[this.nWithEdges + k].table = arrays[`given${k}.counts`].values;
+    });
   }
 
   // The number of the symbol of each spelling feature of a word.
@@ -482,7 +489,7 @@ export class Tagger {
   // The scores of the pairs of labels into a token.
   transitionAt(sequence, t) {
     const n = this.labels.length, scores = Float64Array.from(this.transition);
-    for (let s = this.nSlots; s < this.slots.length; s++) {
+    for (let s = this.nSlots; s < this.nWithEdges; s++) {
       for (const [i, j, gain] of this.edgeGains(sequence, s, t)) {
         scores[i * n + j] += this.edgeExponent * gain;
       }
@@ -566,8 +573,9 @@ export class Tagger {
   countsOf(attribute) {
     const counts = new Float64Array(this.labels.length);
     if (attribute === null) return { counts, total: 0 };
-    const { key, row } = attribute, { state } = this;
-    for (let e = row < 0 ? 0 : state.start(row); row >= 0 && e < state.start(row + 1); e++) {
+    const { key, row, table } = attribute, { state } = this, n = counts.length;
+    if (table && row >= 0) counts.set(table.subarray(n * row, n * row + n));
+    else for (let e = row < 0 ? 0 : state.start(row); row >= 0 && e < state.start(row + 1); e++) {
       counts[state.columns[e]] += state.values[e];
     }
     for (const [j, change] of this.changes.get(key) ?? []) counts[j] += change;
@@ -577,7 +585,8 @@ export class Tagger {
   // The estimate (c + k q) / (n + k) of each label, for a count c of n, where q is the prior and k its
   // strength; the weight is log(1 + c / (k q)), what the estimate is above the prior.
   estimate(sequence, number, t, attribute) {
-    const { strength, slots } = this.learning, [factor, above] = slots[number];
+    const { strength, slots, given } = this.learning;
+    const [factor, above] = slots[number] ?? [given[number - this.nWithEdges][0], -1];
     if (number === 0) {
       const least = Math.min(...this.base);
       return { weights: this.base.map((p) => Math.log(p / least)), prior: this.base.map(() => 1),
@@ -666,7 +675,7 @@ export class Tagger {
       else this.pairs[y[t - 1] * n + y[t]] += sign;
       if (t === places.length - 1) this.last[y[t]] += sign;
       for (const slot of this.slots.slice(WORD)) {
-        const isEdge = slot.number >= this.nSlots;
+        const isEdge = slot.number >= this.nSlots && slot.number < this.nWithEdges;
         if (isEdge && t === 0) continue;
         const attribute = sequence.attribute(slot, t);
         const code = isEdge ? y[t] * n + y[t - 1] : y[t];
@@ -680,12 +689,12 @@ export class Tagger {
     return isThere;
   }
 
-  addTo({ key, row }, code, weight, isEdge) {
+  addTo({ key, row, table }, code, weight, isEdge) {
     if (!this.changes.has(key)) this.changes.set(key, new Map());
     const changed = this.changes.get(key), value = (changed.get(code) ?? 0) + weight;
     changed.set(code, value);
     if (value >= 0) return true;
-    if (!isEdge) return this.countsOf({ key, row }).counts[code] >= 0;
+    if (!isEdge) return this.countsOf({ key, row, table }).counts[code] >= 0;
     const n = this.labels.length;
     const entry = this.entriesOfEdge(row).find(([i, j]) => j * n + i === code);
     return entry !== undefined && this.edge.values[entry[2]] + value >= 0;

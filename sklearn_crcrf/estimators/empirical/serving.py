@@ -11,7 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from ...base.batches import Batch
 from ...counts import BOUNDARY, Template
 from ...counts.lexicon import UNKNOWN
-from ...counts.rows import WEAKEST, pair_counts
+from ...counts.rows import WEAKEST, label_counts, pair_counts, place_rows
 from ...counts.tabulator import MOST_KEYS
 from ...data.csr import csr_arrays
 from ...data.graphs import GraphArray
@@ -210,14 +210,21 @@ def _counts_of(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return what weights were made of: how, as settings, and the counts of their entries.
 
     A slot has the strength of its prior, and the slot whose estimate is the prior, -1 for none; an
-    edge its strength and exponent, and the slots that estimate its labels alone.
+    edge its strength and exponent, and the slots that estimate its labels alone. Spelling features
+    that only do this are slots after those of edges.
     """
     model, word = estimator.model_, estimator.encoder_.names[0]
     stats, n_labels = model.statistics, model.statistics.n_labels
     tables = {Template(((word, 0),)): len(EXPERTS) + 1}
     tables |= {template: len(EXPERTS) + 2 + k for k, (template, _) in enumerate(model._contexts)}
     edges = model._edge_experts()
-    if not {*given_templates(edges)} <= tables.keys() or estimator.min_count * estimator.order > 1:
+    given = [t for t in given_templates(edges) if t not in tables]
+    tables |= {
+        t: len(model._contexts) + len(EXPERTS) + 2 + len(edges) + k for k, t in enumerate(given)
+    }
+    spelled = {f"{word}:{feature}": k for k, feature in enumerate(FEATURES)}
+    of_spelling = all(t.symbols[0] in {(column, 0) for column in spelled} for t in given)
+    if not of_spelling or estimator.min_count * estimator.order > 1:
         raise ValueError(
             "tagger(counts=True) needs the expert 'token[+1]', min_count=1 and order=1"
         )
@@ -233,6 +240,7 @@ def _counts_of(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             [e.strength, e.exponent, *(tables[template] for template, _ in (e.before, e.here))]
             for e in edges
         ],
+        "given": [[CONTEXT_STRENGTH, spelled[t.symbols[0][0]]] for t in given],
         "spelling": EXPONENTS.tolist(),
         "rare": RARE,
         "seldom": SELDOM_SEEN,
@@ -246,6 +254,10 @@ def _counts_of(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     ends = stats.counts[Template(((word, 1),))]
     linked = linked_labels(stats.counts[Template(((word, 0),), (-1, 0))], ends, n_labels)
     counts = {"state.counts": np.concatenate(labelled), "edge.counts": np.concatenate(pairs)}
+    for k, template in enumerate(given):
+        index, rows = label_counts(stats.counts[template], n_labels)
+        n_symbols = len(estimator.encoder_.symbols(template.symbols[0][0]))
+        counts[f"given{k}.counts"] = place_rows(rows, index, n_symbols).csr().toarray()
     counts |= dict(zip(("pairs.counts", "first.counts", "last.counts"), linked, strict=True))
     return learning, {name: _in_few_bytes(array) for name, array in counts.items()}
 
