@@ -37,11 +37,18 @@ class Layout(NamedTuple):
         for name, given, ndim in (("mask", mask, 2), ("lengths", lengths, 1)):
             if given is not None and len(shape) == 2 and given.shape != shape[:ndim]:
                 raise ValueError(f"{name} has the shape {given.shape}, but scores {shape}")
-        if lengths is not None and not ((lengths >= 0) & (lengths <= shape[-1])).all():
-            i = int(((lengths < 0) | (lengths > shape[-1])).argmax())
-            message = f"lengths: sequence {i} has {lengths[i]} tokens, but scores have {shape[-1]}"
-            raise ValueError(message)
+        if lengths is not None:
+            if lengths.ndim != 1:
+                raise ValueError(f"lengths must be one number for each sequence, but are {lengths}")
+            wrong = ~((lengths >= 0) & (lengths <= shape[-1]) & (lengths % 1 == 0))
+            if wrong.any():
+                i = int(wrong.argmax())
+                why = f"sequence {i} has {lengths[i]} tokens, but scores have {shape[-1]}"
+                raise ValueError(f"lengths: {why}")
+            lengths = lengths.astype(np.int64)
         if len(shape) == 1:
+            if mask is not None:
+                raise ValueError("mask: scores are of tokens only; pass lengths or a structure")
             lengths = [shape] if lengths is None else lengths
             offsets = np.append(0, np.cumsum(lengths)) if structure is None else structure.offsets
             if offsets[-1] != shape[0]:
@@ -221,18 +228,18 @@ class Batch:
             why = f"sequence {sequence}: its labels, or all labels, are impossible: scores are -inf"
             raise ValueError(self._reason(sequence) or why)
 
+    def check_numbers(self) -> None:
+        """Raise ValueError if a score is NaN or inf."""
+        if why := self._no_number(0, self.structure.n_tokens):
+            raise ValueError(why)
+
     def _reason(self, sequence: int) -> str | None:
         """Say which score of a sequence is no number, or which of its labels is impossible."""
         if isinstance(self.scores, LatticeScores):
             return None
         start, stop = self.structure.offsets[sequence : sequence + 2]
-        for name, part in zip(SHARED, self.scores[1:4], strict=True):
-            if not (part < np.inf).all():
-                return f"{name} has a number that is {part[~(part < np.inf)][0]}"
-        state = self.scores.state[start:stop]
-        for t, label in np.argwhere(~(state < np.inf)):
-            where = self.layout.name(start + t)
-            return f"scores, {where}: the score of label {label} is {state[t, label]}"
+        if why := self._no_number(start, stop):
+            return why
         if self.labels is not None and self.labels.ndim == 1:
             allowed = Constraints(*(part > -np.inf for part in self.scores[1:4]))
             broken = allowed.violations(self.labels, *self.structure.links())
@@ -241,4 +248,15 @@ class Batch:
                     f"labels, {self.layout.name(t)}: label {self.labels[t]} is impossible here, as "
                     "a transition, begin or end score is -inf"
                 )
+        return None
+
+    def _no_number(self, start: int, stop: int) -> str | None:
+        """Say which score of these tokens, or which shared one, is NaN or inf."""
+        for name, part in zip(SHARED, self.scores[1:4], strict=True):
+            if not (part < np.inf).all():
+                return f"{name} has a number that is {part[~(part < np.inf)][0]}"
+        state = self.scores.state[start:stop]
+        for t, label in np.argwhere(~(state < np.inf)):
+            where = self.layout.name(start + t)
+            return f"scores, {where}: the score of label {label} is {state[t, label]}"
         return None

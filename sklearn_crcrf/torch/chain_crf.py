@@ -75,6 +75,8 @@ class ChainCRF(torch.nn.Module):
         reduction: str = "mean",
     ):
         super().__init__()
+        if n_labels < 1:
+            raise ValueError(f"n_labels must be positive, but is {n_labels}")
         names = np.asarray(range(n_labels) if classes is None else classes)
         if names.shape != (n_labels,):
             raise ValueError(f"classes must be {n_labels} labels, but has the shape {names.shape}")
@@ -152,6 +154,7 @@ class ChainCRF(torch.nn.Module):
         if k < 1:
             raise ValueError(f"k must be positive, but is {k}")
         batch = self._batch(scores, mask, lengths)
+        batch.check_numbers()
         offsets = batch.structure.offsets
         value = np.full((batch.structure.n_units, k), -np.inf)
         rows = np.full((batch.structure.n_tokens, k), -1)
@@ -209,6 +212,7 @@ class ChainCRF(torch.nn.Module):
             Label ids, -1 where no token is.
         """
         batch = self._batch(scores, mask, lengths)
+        batch.check_numbers()
         device = None if generator is None else generator.device
         seed = torch.randint(2**63 - 1, (), generator=generator, device=device).item()
         y = batch.structure.sample(batch.scores, n_samples, np.random.default_rng(seed))

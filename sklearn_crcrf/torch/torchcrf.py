@@ -117,6 +117,6 @@ class CRF(torch.nn.Module):
                 None if tensor is None else tensor.transpose(0, 1)
                 for tensor in (emissions, tags, mask)
             )
-        if mask is not None and not mask[:, 0].all():
+        if mask is not None and not mask[:, :1].all():
             raise ValueError("mask of the first timestep must all be on")
         return emissions, tags, mask

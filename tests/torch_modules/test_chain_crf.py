@@ -1,5 +1,7 @@
 """The CRF layer, against all labellings one by one."""
 
+from functools import partial
+
 import numpy as np
 import oracle
 import pytest
@@ -174,6 +176,11 @@ def test_wrong_arguments():
             method(scores, lengths=[4, 2, 3])
         with pytest.raises(ValueError, match=r"^sequence 1: "):
             method(torch.full_like(scores, -np.inf).index_fill(0, torch.tensor([0]), 0.0), mask)
+    for method in (partial(crf.k_best, k=2), crf.sample):
+        with pytest.raises(ValueError, match=r"^scores, sequence 1, position 1: .* is nan"):
+            method(scores, lengths=[4, 2, 3])
+    with pytest.raises(ValueError, match=r"^n_labels must be positive, but is 0"):
+        ChainCRF(0)
     with pytest.raises(ValueError, match=r"^k must be positive, but is 0"):
         crf.k_best(scores, 0, mask)
     with pytest.raises(ValueError, match="path of sequence 0 is possible"):

@@ -355,6 +355,7 @@ def test_wrong_arguments(change, message):
     [
         ({"lengths": [4, 6, 3]}, "^lengths: sequence 1 has 6 tokens, but scores have 5"),
         ({"lengths": [4, -1, 3]}, "^lengths: sequence 1 has -1 tokens"),
+        ({"lengths": [4, 3.5, 3]}, "^lengths: sequence 1 has 3.5 tokens"),
         ({"lengths": [4, 3]}, "^lengths has the shape"),
         ({"lengths": RAGGED, "mask": [[1] * 5] * 3}, "^pass mask or lengths, not both"),
         ({"transitions": torch.zeros(2, 2)}, r"^transitions must have the shape \(3, 3\)"),
@@ -368,6 +369,14 @@ def test_wrong_options(options, message):
     scores, labels, _ = padded()
     with pytest.raises(ValueError, match=message):
         StructuredLoss()(scores, labels.clamp(0), **options)
+
+
+def test_no_mask_of_packed_tokens():
+    scores, labels = torch.zeros(10, 3), torch.tensor(Y)
+    with pytest.raises(ValueError, match=r"^mask: scores are of tokens only; pass lengths"):
+        StructuredLoss()(scores, labels, torch.ones(10))
+    with pytest.raises(ValueError, match=r"^lengths must be one number for each sequence"):
+        StructuredLoss()(scores, labels, lengths=[RAGGED])
 
 
 def test_wrong_scores_of_lattices():

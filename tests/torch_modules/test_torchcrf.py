@@ -49,6 +49,10 @@ def test_it_is_the_layer_but_for_the_sign():
     assert all(p.abs().max() <= 0.1 for p in CRF(9).parameters())
 
 
+def test_batches_without_tokens():
+    assert CRF(2, batch_first=True).decode(torch.zeros(1, 0, 2), torch.zeros(1, 0)) == [[]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
