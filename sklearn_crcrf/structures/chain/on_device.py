@@ -23,7 +23,7 @@ from ...data.ragged import joined_ranges, longest_first
 from ..scores import Scores
 from .chain import Chain
 
-# B / C times the least number may be this at most, for all pairs of labels and tokens together.
+# How much a product that is lost may count at most, relative to Z.
 LOST = 1e-14
 
 
@@ -148,8 +148,8 @@ class DeviceChain:
         top = transition.max()
         top = top if np.isfinite(top) else 0.0
         self._E.copy_(torch.from_numpy(np.exp(transition - top)))
+        A, B, C, m, Q = map(self._rows, "ABCmP")  # before a GPU captures where they are
         self.run()
-        A, B, C, m, Q = map(self._rows, "ABCmP")
         n_first = self.order.bounds[1]
         reach = B.amax(dim=1, keepdim=True) / C
         limit, weight = LOST / torch.finfo(B.dtype).tiny, self.row_weight
@@ -162,7 +162,7 @@ class DeviceChain:
             for rows in (A, B, Q):
                 rows[self._memory.tensor(np.flatnonzero(~is_exact))] = 0.0
             C[self._memory.tensor(np.flatnonzero(~is_exact))] = 1.0
-        exact = C.to(self._memory.widest).log_().add_(m)
+        exact = C.to(self._memory.widest).log() + m
         exact[n_first:] += top
         value = float((exact * weight).sum())
         pairs = (A[self._before] * weight[n_first:]).T @ Q[n_first:]

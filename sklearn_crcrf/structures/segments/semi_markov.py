@@ -14,6 +14,9 @@ from .costs import SegmentCosts
 from .positions import Positions, PositionStates
 from .structure import SegmentStructure
 
+# Tokens times the longest length of the chains that probabilities of segments are found in.
+STEPS = 2**22
+
 
 class SemiMarkovChain(HasSpans, SegmentStructure):
     """Sequences of segments, each with a score besides the scores of its labels [1]_.
@@ -214,15 +217,15 @@ class SemiMarkovChain(HasSpans, SegmentStructure):
     ) -> np.ndarray:
         """As ``HasSpans.long_log_probability``; -inf also for probabilities that underflow.
 
-        Segments of at most ``max_length`` tokens become spans, whose expected number is their
-        probability. Other runs of tokens, and neighbours of other labels than those that decide
-        where a segment ends, are summed over one by one.
+        Segments become spans, whose expected number is their probability, in a chain whose longest
+        length is theirs. Segments that are too long for that, other runs of tokens, and neighbours
+        of other labels than those that decide where a segment ends, are summed over one by one.
         """
-        value = np.empty(len(start))
+        value, most = np.empty(len(start)), max(self.max_length, STEPS // self.n_tokens)
         bounds = np.append(0, np.cumsum(stop - start))
         pieces = type(self)(bounds, self.roles, self.max_length)
         kind = self.roles.kind[labels[bounds[:-1]]]
-        alone = (stop - start <= self.max_length) & (kind >= 0)
+        alone = (stop - start <= most) & (kind >= 0)
         alone &= np.add.reduceat(pieces.cuts(labels)[:-1], bounds[:-1]) == 1
         alone &= np.logical_and.reduceat(pieces.is_segmentation(labels), bounds[:-1])
         alone &= ~self._may_go_on(start, stop, labels, bounds, *neighbours)
@@ -244,12 +247,15 @@ class SemiMarkovChain(HasSpans, SegmentStructure):
         moved = part.offsets[own] - self.offsets[numbers][own]
         first, end = start[alone] + moved, stop[alone] + moved
         spans = part.spans.with_spans(first, end)
-        structure = part.with_spans(spans)
+        longest = max(self.max_length, int((end - first).max(initial=0)))
+        structure = type(self)(part.offsets, self.roles, longest, spans)
         by_length, by_span = part.layout.split(scores.own)
+        # Longer segments have one common score, now for each length.
+        same = np.minimum(np.arange(longest + 1), self.max_length)
         every = np.zeros((len(spans.length), by_span.shape[1]))
         last = part.spans.last_tokens() + 1
         every[spans.find(last - part.spans.length, last)] = by_span
-        scores = scores._replace(own=structure.layout.join(by_length, every))
+        scores = scores._replace(own=structure.layout.join(by_length[:, same], every))
         log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(part.n_units))
         probability = structure.layout.split(gradient.own)[1][spans.find(first, end), kind[alone]]
         with np.errstate(divide="ignore"):
