@@ -143,26 +143,34 @@ class SequencePaths:
     def __init__(self, tables: Any, chain: tuple, state: np.ndarray):
         self._tables, self._chain = tables, chain
         self._state = np.asarray(state, dtype=float)
+        # Not cached properties, whose locks take longer than the sums of a short sequence.
+        self._marginals: tuple[float, np.ndarray] | None = None
+        self._rows: list[list[float]] | None = None
 
-    @cached_property
+    @property
     def best(self) -> np.ndarray:
         """The labels of the best path."""
         return self._tables.best_path(self._state)
 
-    @cached_property
+    @property
     def marginals(self) -> tuple[float, np.ndarray]:
         """The log-partition, and the marginals, (n_tokens, n_labels)."""
-        log_z, marginals = self._tables.marginals(self._state)
-        if np.isnan(log_z):
-            edges = Edges.none(len(self._state))
-            transition, begin, end = self._chain
-            return PathSum(ChainScores(self._state, transition, begin, end, edges)).marginals
-        return log_z, marginals
+        if self._marginals is None:
+            log_z, marginals = self._tables.marginals(self._state)
+            if np.isnan(log_z):
+                edges = Edges.none(len(self._state))
+                transition, begin, end = self._chain
+                scores = ChainScores(self._state, transition, begin, end, edges)
+                log_z, marginals = PathSum(scores).marginals
+            self._marginals = log_z, marginals
+        return self._marginals
 
-    @cached_property
+    @property
     def rows(self) -> list[list[float]]:
         """The marginals as lists."""
-        return self.marginals[1].tolist()
+        if self._rows is None:
+            self._rows = self.marginals[1].tolist()
+        return self._rows
 
     def log_probability(self, y: np.ndarray) -> float:
         """The logarithm of the probability of a path, given as the numbers of its labels."""

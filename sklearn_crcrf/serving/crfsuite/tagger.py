@@ -42,7 +42,8 @@ class SequenceTagger:
         if self._named[0] is not tagger:
             self._named = tagger, list(tagger.labels)
             self._number = {label: i for i, label in enumerate(tagger.labels)}
-        if type(xseq) is not list or self._others in {*map(type, xseq)}:
+        others = self._others
+        if type(xseq) is not list or (others is not None and others in {*map(type, xseq)}):
             xseq = self._read(xseq)
         try:
             self._paths = tagger.paths(xseq) if xseq else None
