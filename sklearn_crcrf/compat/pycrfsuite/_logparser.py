@@ -1,7 +1,6 @@
 """What the log of CRFsuite's training says; imports nothing of this package, for any name of it."""
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -60,7 +59,7 @@ class TrainLogParser:
         self.featgen_seconds: float | None = None
         self.training_seconds: float | None = None
         self.storing_seconds: float | None = None
-        self._read: Callable[[str], str | None] = self._read_start
+        self._part = "start"
 
     @property
     def last_log(self) -> str:
@@ -75,7 +74,7 @@ class TrainLogParser:
         "iteration", "optimization_end" and "end".
         """
         self.log.append(line)
-        event = self._read(line)
+        event = getattr(self, f"_read_{self._part}")(line)
         if event is not None:
             start = self.events[-1][2] if self.events else 0
             # These end before the line that shows it.
@@ -84,73 +83,73 @@ class TrainLogParser:
         return event
 
     def _read_start(self, line: str) -> str:
-        self._read = self._read_features
+        self._part = "features"
         return "start"
 
     def _read_features(self, line: str) -> str | None:
         if line.strip() and line in "0123456789.10":
             self.featgen_percent += 2
             return "featgen_progress"
-        if (n := _number("Number of features", line)) is not None:
-            self.featgen_num_features = int(n)
-        self.featgen_seconds = _number("Seconds required", line)
-        if self.featgen_seconds is None:
+        if self._finds("featgen_num_features", "Number of features", line, int):
             return None
-        self._read = self._read_settings
+        if not self._finds("featgen_seconds", "Seconds required", line):
+            return None
+        self._part = "settings"
         return "featgen_end"
 
     def _read_settings(self, line: str) -> str | None:
         if "terminated with error" in line:
-            self._read = self._read_end
+            self._part = "end"
             return "prepare_error"
         return "prepared" if self._begins(line) else None
 
     def _begins(self, line: str) -> bool:
         """Whether the line begins an iteration."""
-        head = HEAD.match(line)
-        if head:
+        if head := HEAD.match(line):
             self.last_iteration = {"num": int(head[1]), "scores": {}}
             self.iterations.append(self.last_iteration)
-            self._read = self._read_iteration
-        return bool(head)
+            self._part = "iteration"
+        return head is not None
 
     def _read_iteration(self, line: str) -> str | None:
         if line == "\n":
-            self._read = self._read_end
+            self._part = "end"
             return "iteration"
         found = self.last_iteration or {}
         for name, (title, kind) in FIGURES.items():
-            if (number := _number(title, line)) is not None:
+            if number := _number(title, line):
                 found[name] = kind(number)
         if means := MEANS.match(line):
             names = "avg_precision", "avg_recall", "avg_f1"
             found.update(zip(names, map(float, means.groups()), strict=True))
         if match := ACCURACY.match(line):
-            name = f"{match[1].lower()}_accuracy"
-            found[name] = Fraction(int(match[2]), int(match[3]))
-            found[f"{name}_float"] = float(found[name])
+            name, rate = f"{match[1].lower()}_accuracy", Fraction(int(match[2]), int(match[3]))
+            found |= {name: rate, f"{name}_float": float(rate)}
         if match := SCORES.match(line):
             rates = (None if "*" in rate else float(rate) for rate in match.groups()[4:])
             found["scores"][match[1]] = LabelScore(*map(int, match.groups()[1:4]), *rates)
         return None
 
     def _read_end(self, line: str) -> str | None:
-        if self._begins(line):
+        self._finds("training_seconds", "Total seconds required for training", line)
+        if self._begins(line) or not line.startswith("Storing the model"):
             return None
-        seconds = _number("Total seconds required for training", line)
-        self.training_seconds = self.training_seconds if seconds is None else seconds
-        if not line.startswith("Storing the model"):
-            return None
-        self._read = self._read_storing
+        self._part = "storing"
         return "optimization_end"
 
     def _read_storing(self, line: str) -> str | None:
-        seconds = _number("Seconds required", line)
-        self.storing_seconds = self.storing_seconds if seconds is None else seconds
+        self._finds("storing_seconds", "Seconds required", line)
         return "end" if line == "\n" else None
 
+    def _finds(self, name: str, title: str, line: str, kind: type = float) -> bool:
+        """Set an attribute if the line has this title."""
+        number = _number(title, line)
+        if number:
+            setattr(self, name, kind(number))
+        return number is not None
 
-def _number(title: str, line: str) -> float | None:
-    """Return the number of a line with this title, None for another line."""
+
+def _number(title: str, line: str) -> str | None:
+    """Return the number in a line with this title, None for another line."""
     match = re.match(rf"{title}: (\d+(?:\.\d+)?)\b", line)
-    return float(match[1]) if match else None
+    return match[1] if match else None

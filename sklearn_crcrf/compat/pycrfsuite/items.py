@@ -1,6 +1,7 @@
 """Sequences of attributes, in all forms that python-crfsuite takes."""
 
 from collections.abc import Iterable, Iterator
+from sys import intern
 from typing import Any
 
 SEPARATOR = ":"
@@ -33,7 +34,8 @@ class ItemSequence:
         for token in pyseq._items if isinstance(pyseq, ItemSequence) else pyseq:
             attributes: dict[str, float] = {}
             for name, value in _attributes(token):
-                attributes[name] = attributes.get(name, 0.0) + value
+                # Equal names are one object, for the memory of many sequences.
+                attributes[intern(name)] = attributes.get(name, 0.0) + value
             self._items.append(attributes)
 
     def items(self) -> list[dict[str, float]]:
@@ -66,4 +68,4 @@ def _attributes(token: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
 def _text(name: Any) -> str:
     if not isinstance(name, str | bytes):
         raise TypeError(f"an attribute must be a str or bytes, got {name!r}")
-    return name if isinstance(name, str) else name.decode("utf-8")
+    return str(name) if isinstance(name, str) else name.decode("utf-8")

@@ -71,22 +71,39 @@ class CRFSuiteError(Exception):
     """What CRFsuite reports; nothing here raises it."""
 
 
-class BaseTrainer:
-    """Trains models of CRFsuite, as ``pycrfsuite.BaseTrainer``.
+class Trainer:
+    """Trains models of CRFsuite, as ``pycrfsuite.Trainer``, and tells what its log says.
+
+    Its methods ``on_start``, ``on_featgen_progress``, ``on_featgen_end``, ``on_prepared``,
+    ``on_prepare_error``, ``on_iteration``, ``on_optimization_end`` and ``on_end`` get the lines of
+    a part of the log when it ends, and print them; a subclass may do something else.
 
     Parameters
     ----------
-    algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
-        None is "lbfgs".
-    params : dict, optional
-        As for :meth:`set_params`.
-    verbose : bool, default=True
-        Whether to print the log.
+    algorithm, params, verbose
+        As in ``BaseTrainer``. The methods are called only if it is verbose.
+
+    Attributes
+    ----------
+    logparser : TrainLogParser or None
+        The log, and the figures in it; None before training.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn_crcrf.compat import pycrfsuite
+    >>> trainer = pycrfsuite.Trainer("lbfgs", {"c2": 0.1}, verbose=False)
+    >>> trainer.append([{"word": "the"}, {"word": "dog"}], ["D", "N"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trainer.train(f"{folder}/model.crfsuite")
+    >>> trainer.get("c2"), round(trainer.logparser.last_iteration["loss"], 1)
+    (0.1, 0.6)
     """
 
+    logparser: TrainLogParser | None = None
     verbose: Any = None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "BaseTrainer":
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Trainer":
         """Make a trainer that is ready, even if a subclass does not call our constructor."""
         self = super().__new__(cls)
         self.clear()
@@ -171,11 +188,6 @@ class BaseTrainer:
         self.get(name)
         return PARAMETERS[name][1]
 
-    def message(self, message: str) -> None:
-        """Take a line of the log; by default it is printed if the trainer is verbose."""
-        if self.verbose:
-            print(message, end="")
-
     def train(self, model: str | os.PathLike, holdout: int = -1) -> None:
         """Train on all sequences, and write the model.
 
@@ -187,7 +199,7 @@ class BaseTrainer:
             The sequences of this group are left out; the log says how well they are labelled after
             the last iteration. -1 for none.
         """
-        self._before_train()
+        self.logparser = TrainLogParser()
         self._log(self._lines_before(holdout))
         start, crf = time.perf_counter(), None
         # The last iteration; how well labels are found is known after it.
@@ -212,12 +224,33 @@ class BaseTrainer:
             with replacing(model) as file:
                 file.write(content)
 
+    def message(self, message: str) -> None:
+        """Take a line of the log, and tell what ends with it."""
+        parser = self.logparser or TrainLogParser()
+        event = parser.feed(message)
+        if event is None or not self.verbose:
+            return
+        more = {"featgen_progress": parser.featgen_percent, "iteration": parser.last_iteration}
+        given = [parser.last_log, more[event]] if event in more else [parser.last_log]
+        getattr(self, f"on_{event}")(*given)
+
+    def on_start(self, log: str) -> None:
+        """Take the first line."""
+        print(log, end="")
+
+    def on_featgen_progress(self, log: str, percent: int) -> None:
+        """Take a sign of progress."""
+        print(log, end="")
+
+    def on_iteration(self, log: str, info: dict) -> None:
+        """Take the lines of an iteration, and its figures."""
+        print(log, end="")
+
+    on_featgen_end = on_prepared = on_prepare_error = on_optimization_end = on_end = on_start
+
     def _log(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.message(line)
-
-    def _before_train(self) -> None:
-        """Prepare for the log."""
 
     def _defaults(self) -> dict[str, Any]:
         name = self._algorithm
@@ -256,65 +289,6 @@ class BaseTrainer:
             yield from (str(i), *"....")
         yield from ("10", "\n", "Seconds required: 0.000\n", "\n", f"{self._algorithm}\n")
         yield from (*settings[N_FEATURES:], "\n")
-
-
-class Trainer(BaseTrainer):
-    """Trains models of CRFsuite, as ``pycrfsuite.Trainer``, and tells what its log says.
-
-    Its methods ``on_start``, ``on_featgen_progress``, ``on_featgen_end``, ``on_prepared``,
-    ``on_prepare_error``, ``on_iteration``, ``on_optimization_end`` and ``on_end`` get the lines of
-    a part of the log when it ends, and print them; a subclass may do something else.
-
-    Parameters
-    ----------
-    algorithm, params, verbose
-        As in ``BaseTrainer``. The methods are called only if it is verbose.
-
-    Attributes
-    ----------
-    logparser : TrainLogParser or None
-        The log, and the figures in it; None before training.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sklearn_crcrf.compat import pycrfsuite
-    >>> trainer = pycrfsuite.Trainer("lbfgs", {"c2": 0.1}, verbose=False)
-    >>> trainer.append([{"word": "the"}, {"word": "dog"}], ["D", "N"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     trainer.train(f"{folder}/model.crfsuite")
-    >>> trainer.get("c2"), round(trainer.logparser.last_iteration["loss"], 1)
-    (0.1, 0.6)
-    """
-
-    logparser: TrainLogParser | None = None
-
-    def _before_train(self) -> None:
-        self.logparser = TrainLogParser()
-
-    def message(self, message: str) -> None:
-        """Take a line of the log, and tell what ends with it."""
-        parser = self.logparser or TrainLogParser()
-        event = parser.feed(message)
-        if event is None or not self.verbose:
-            return
-        more = {"featgen_progress": parser.featgen_percent, "iteration": parser.last_iteration}
-        given = [parser.last_log, more[event]] if event in more else [parser.last_log]
-        getattr(self, f"on_{event}")(*given)
-
-    def on_start(self, log: str) -> None:
-        """Take the first line."""
-        print(log, end="")
-
-    def on_featgen_progress(self, log: str, percent: int) -> None:
-        """Take a sign of progress."""
-        print(log, end="")
-
-    def on_iteration(self, log: str, info: dict) -> None:
-        """Take the lines of an iteration, and its figures."""
-        print(log, end="")
-
-    on_featgen_end = on_prepared = on_prepare_error = on_optimization_end = on_end = on_start
 
 
 def _lines_of(iteration: Iteration, seconds: float) -> list[str]:
