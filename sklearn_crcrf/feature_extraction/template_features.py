@@ -9,7 +9,7 @@ from ..data.symbols import SymbolTable, table_of
 from ..data.vocabulary import JoinedStrings, Vocabulary
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
-from ._regexp import find
+from ._regexp import as_letters, bytes_of, find, text_of
 from .template_syntax import SYNTAXES, FeatureTemplate, Macro, Syntax, parse_templates
 
 
@@ -25,7 +25,7 @@ class TemplateFeatures(SymbolTransformer):
     ----------
     template : str
         The text of the template, not the name of a file.
-    syntax : {"crf++", "wapiti"}, default="crf++"
+    syntax : {"crf++", "wapiti", "wapiti-bytes"}, default="crf++"
         The language of the template, see Notes.
 
     Attributes
@@ -67,8 +67,9 @@ class TemplateFeatures(SymbolTransformer):
     ``_x+4``, then ``_x+#``. Text after ``#`` is a comment. Regular expressions have ``.``, ``*``,
     ``?``, ``^``, ``$``, and classes: ``\a`` letters, ``\d`` digits, ``\l`` lower case, ``\u`` upper
     case, ``\p`` punctuation, ``\s`` space, ``\w`` letters and digits, and the same in upper case
-    for all other characters. They are matched in linear time. Characters are Unicode code points,
-    while in Wapiti they are bytes.
+    for all other characters. They are matched in linear time. Characters are Unicode code points;
+    with ``syntax="wapiti-bytes"`` they are bytes in UTF-8, as in Wapiti, of which only ASCII has
+    classes and lower case.
 
     Examples
     --------
@@ -161,7 +162,7 @@ class Expansion:
 
     def __init__(self, table: SymbolTable, order: list[int], lengths: np.ndarray, syntax: Syntax):
         self.neighbours = Neighbours(lengths)
-        self.outside = syntax.outside
+        self.outside, self.of_bytes = syntax.outside, syntax.of_bytes
         self.n_tokens = len(table)
         self.columns = [Column(table.codes[:, j], table.categories[j].tolist()) for j in order]
         self.moved = lru_cache(maxsize=None)(self._moved)
@@ -222,6 +223,9 @@ class Expansion:
         """Return the column of symbols that replace a macro."""
         column = self.moved(macro.column, macro.offset, macro.absolute)
         symbols = column.symbols
+        of_bytes = self.of_bytes and (macro.lower or macro.regexp is not None)
+        if of_bytes:
+            symbols = [as_letters(symbol) for symbol in symbols]
         if macro.regexp is not None:
             start, stop = find(macro.regexp, symbols)
             if macro.command == "t":
@@ -231,6 +235,8 @@ class Expansion:
                 symbols = [symbol[a:b] if a >= 0 else "" for symbol, a, b in places]
         if macro.lower:
             symbols = [symbol.lower() for symbol in symbols]
+        if of_bytes:
+            symbols = [text_of(bytes_of(symbol)) for symbol in symbols]
         return _unique(Column(column.codes, symbols))
 
     def _moved(self, j: int, offset: int, absolute: bool) -> Column:

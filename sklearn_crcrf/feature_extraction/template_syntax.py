@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..utils.lines import lines_of
-from ._regexp import Regexp, RegexpError, parse_regexp
+from ._regexp import Regexp, RegexpError, as_letters, parse_regexp
 
 # At the end of an identifier, one of these separates it from the symbols.
 _SEPARATORS = (":", "=")
@@ -77,6 +77,8 @@ class Syntax(NamedTuple):
         A regular expression for comments.
     outside : callable
         The symbol at a distance before the first token (negative) or after the last.
+    of_bytes : bool
+        Whether regular expressions and lower case are of bytes in UTF-8, not of letters.
     """
 
     kinds: str
@@ -84,6 +86,7 @@ class Syntax(NamedTuple):
     has_more: bool
     comment: str
     outside: Callable[[int], str]
+    of_bytes: bool = False
 
 
 def _outside_in_wapiti(distance: int) -> str:
@@ -93,6 +96,7 @@ def _outside_in_wapiti(distance: int) -> str:
 SYNTAXES = {
     "crf++": Syntax("UB", "x", False, r"^\s*#.*", "_B{:+d}".format),
     "wapiti": Syntax("ub*", "xtm", True, r"#.*", _outside_in_wapiti),
+    "wapiti-bytes": Syntax("ub*", "xtm", True, r"#.*", _outside_in_wapiti, of_bytes=True),
 }
 
 
@@ -195,17 +199,17 @@ def _parse_macro(line: _Line, rules: Syntax) -> Macro:
     regexp = None
     if command in "tTmM":
         line.read(r"\s*,", "a comma")
-        regexp = _parse_regexp(line)
+        regexp = _parse_regexp(line, rules.of_bytes)
     line.read(r"\s*\]", "]")
     return Macro(command.lower(), command.isupper(), offset, absolute, column, regexp, where)
 
 
-def _parse_regexp(line: _Line) -> Regexp:
+def _parse_regexp(line: _Line, of_bytes: bool) -> Regexp:
     line.read(r'\s*"', "a regular expression in double quotes")
     start = line.at
     text = line.read(r'(?:[^"\\]|\\.)*', "a regular expression")
     line.read('"', "closing quotes")
     try:
-        return parse_regexp(text)
+        return parse_regexp(as_letters(text) if of_bytes else text)
     except RegexpError as error:
         raise ValueError(f"{line.where(start + error.at)}: {error}") from None

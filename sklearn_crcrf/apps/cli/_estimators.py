@@ -59,7 +59,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "-t", "--template", metavar="TEMPLATE", help="file of attributes, of CRF++ or Wapiti"
     )
     group.add_argument(
-        "--syntax", choices=["crf++", "wapiti"], help="language of the template; default: crf++"
+        "--syntax",
+        choices=["crf++", "wapiti", "wapiti-bytes"],
+        help="language of the template; default: crf++",
     )
 
 

@@ -183,7 +183,7 @@ def from_pipeline(pipeline: Any, syntax: str, program: str) -> TemplateModel:
             f"SequenceVectorizer or none, and one of {', '.join(c.__name__ for c in WRITABLE)}"
         )
     features, classifier = steps[0], steps[-1]
-    if features.syntax != syntax:
+    if features.syntax.removesuffix("-bytes") != syntax:
         raise ValueError(f"{cannot}a template of syntax={features.syntax!r}")
     check_weights(classifier, cannot)
     names = classifier.attribute_names_

@@ -1,5 +1,6 @@
 """Models of Wapiti, read and written."""
 
+import codecs
 import os
 import re
 from collections.abc import Iterable
@@ -8,16 +9,16 @@ from typing import IO, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from ...feature_extraction._regexp import bytes_of, text_of
 from ...utils.replacing import replacing
 from ...utils.unpacking import MAX_BYTES, read_unpacked
-from ...utils.warning import warn_caller
 from ._lines import decoded
 from ._templates import TemplateModel, as_pipeline, from_pipeline
 
 MAGIC = b"#mdl#"
 HEADER = re.compile(rb"#mdl#(?:(\d{1,9})#)?(\d{1,18})\n#rdr#(\d{1,9})/(\d{1,9})(?:/(\d))?\n")
 TYPES = ("maxent", "memm", "crf")
-DIFFERS = re.compile(r"%[XMTtm]\[")
+OF_BYTES = re.compile(r"%[XMTtm]\[")
 
 
 def read_wapiti_model(
@@ -43,14 +44,10 @@ def read_wapiti_model(
     Pipeline
         A fitted pipeline: :class:`~sklearn_crcrf.TemplateFeatures` with the patterns of the model,
         a vectorizer, and a :class:`~sklearn_crcrf.CRF`. It takes the columns of Wapiti's data files
-        in their order, without the label. A model without patterns has no TemplateFeatures: a token
-        is a dict such as ``{"u:word=dog": True}``.
-
-    Warns
-    -----
-    UserWarning
-        If there are letters outside ASCII, and patterns with regular expressions or lower case:
-        Wapiti takes such letters byte by byte, and the attributes of such tokens may differ.
+        in their order, without the label. Regular expressions and lower case are of bytes, as in
+        Wapiti, if the encoding is UTF-8; in others, letters outside ASCII have classes and lower
+        case. A model without patterns has no TemplateFeatures: a token is a dict such as
+        ``{"u:word=dog": True}``.
 
     Raises
     ------
@@ -82,18 +79,14 @@ def read_wapiti_model(
         raise ValueError("a model that was trained with --me labels single tokens: it is no CRF")
     patterns, at = _strings(data, header.end(), n_patterns, encoding)
     labels, at = _strings(data, at, None, encoding)
-    attributes, at = _strings(data, at, None, encoding)
+    is_utf8 = codecs.lookup(encoding).name == "utf-8"
+    attributes, at = _strings(data, at, None, None if is_utf8 else encoding)
     if not labels:
         raise ValueError("the model has no labels")
     wrong = [name for name in attributes if not name.startswith(("u", "b", "*", "U", "B"))]
     if wrong:
         raise ValueError(f"the attribute {wrong[0]!r} begins with none of u, b and *")
     attributes, patterns = map(_with_small_letters, (attributes, patterns))
-    if any(map(DIFFERS.search, patterns)) and not all(map(str.isascii, attributes)):
-        warn_caller(
-            "the model has letters outside ASCII, which Wapiti takes byte by byte in regular "
-            "expressions and for lower case: the labels of such tokens may differ"
-        )
     index, weights = _weights(data[at:])
     if len(index) != n_given:
         raise ValueError(f"there are {len(index)} weights, but the header says {n_given}")
@@ -103,7 +96,8 @@ def read_wapiti_model(
     if len(index) and (index[0] < 0 or index[-1] >= n_weights or not np.diff(index).all()):
         raise ValueError(f"numbers of weights are repeated, or above {n_weights - 1}")
     model = model._replace(starts=ends - model.sizes(), n_weights=n_weights)
-    return as_pipeline(model, "wapiti", max_bytes)
+    of_bytes = is_utf8 and any(map(OF_BYTES.search, patterns))
+    return as_pipeline(model, "wapiti-bytes" if of_bytes else "wapiti", max_bytes)
 
 
 def write_wapiti_model(pipeline: Any, path: str | os.PathLike) -> None:
@@ -125,8 +119,9 @@ def write_wapiti_model(pipeline: Any, path: str | os.PathLike) -> None:
 
     Notes
     -----
-    Weights are written exactly. Attributes without a weight are left out. Wapiti labels by the best
-    path, with whatever ``decoding`` the classifier has.
+    Weights are written exactly. Regular expressions and lower case of letters outside ASCII are the
+    same in Wapiti only with ``syntax="wapiti-bytes"``. Attributes without a weight are left out.
+    Wapiti labels by the best path, with whatever ``decoding`` the classifier has.
 
     Examples
     --------
@@ -155,15 +150,18 @@ def write_wapiti_model(pipeline: Any, path: str | os.PathLike) -> None:
     pairs = zip(model.numbers.tolist(), model.weights.tolist(), strict=True)
     lines += [f"{number}={weight.hex()}\n" for number, weight in pairs]
     with replacing(path) as file:
-        file.write("".join(lines).encode())
+        file.write(bytes_of("".join(lines)))
 
 
 def _netstrings(names: Iterable[str]) -> Iterable[str]:
-    return (f"{len(name.encode())}:{name},\n" for name in names)
+    return (f"{len(bytes_of(name))}:{name},\n" for name in names)
 
 
-def _strings(data: bytes, at: int, n: int | None, encoding: str) -> tuple[list[str], int]:
-    """Read strings, each after its number of bytes; without n, their number stands before them."""
+def _strings(data: bytes, at: int, n: int | None, encoding: str | None) -> tuple[list[str], int]:
+    """Read strings, each after its number of bytes; without n, their number stands before them.
+
+    Without an encoding, bytes that are no text in UTF-8 are letters of the private range.
+    """
     if n is None:
         number = re.compile(rb"#qrk#(\d{1,18})\n").match(data, at)
         if number is None:
@@ -177,7 +175,8 @@ def _strings(data: bytes, at: int, n: int | None, encoding: str) -> tuple[list[s
             raise ValueError(f"byte {at}: expected a length, ':', as many bytes, and ','")
         found.append(data[head.end() : stop])
         at = stop + 2
-    text = decoded(b"\n".join(found), encoding).split("\n") if found else []
+    joined = b"\n".join(found)
+    text = (decoded(joined, encoding) if encoding else text_of(joined)).split("\n") if found else []
     if len(text) != n or not all(text):
         raise ValueError(f"byte {at}: a string above has a line break, or is empty")
     return text, at
