@@ -7,9 +7,10 @@ import numpy as np
 
 from ..data.symbols import SymbolTable, table_of
 from ..data.vocabulary import JoinedStrings, Vocabulary
+from ..utils.byte_letters import as_letters, bytes_of, text_of
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
-from ._regexp import as_letters, bytes_of, find, text_of
+from ._regexp import find
 from .template_syntax import SYNTAXES, FeatureTemplate, Macro, Syntax, parse_templates
 
 

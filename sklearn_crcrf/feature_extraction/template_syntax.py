@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..utils.byte_letters import as_letters
 from ..utils.lines import lines_of
-from ._regexp import Regexp, RegexpError, as_letters, parse_regexp
+from ._regexp import Regexp, RegexpError, parse_regexp
 
 # At the end of an identifier, one of these separates it from the symbols.
 _SEPARATORS = (":", "=")

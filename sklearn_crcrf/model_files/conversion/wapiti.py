@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from ...feature_extraction._regexp import bytes_of, text_of
+from ...utils.byte_letters import bytes_of, text_of
 from ...utils.replacing import replacing
 from ...utils.unpacking import MAX_BYTES, read_unpacked
 from ._lines import decoded
