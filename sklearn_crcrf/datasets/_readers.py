@@ -113,7 +113,7 @@ def read_table(
 
     A column "Word" or "Token" is needed, and "Tag" or "Label", "Sentence #" or "Document", in any
     spelling. A cell of the sentence or document may be empty but for its first row; without a
-    column of sentences, these end at a blank line.
+    column of sentences, these end at a blank line, and where another document begins.
 
     Parameters
     ----------

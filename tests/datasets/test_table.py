@@ -35,6 +35,13 @@ def test_documents_are_groups_and_positions_order_words():
     assert read_table(io.StringIO(tabs), sep="tab") == (X, y, groups)
 
 
+def test_documents_end_sentences():
+    table = "document,word,tag\na,Ann,N\n,sings,V\nb,Go,V\n\nb,Stop,V\na,Bob,N\n"
+    X, y, groups = read_table(io.StringIO(table))
+    assert X == [["Ann", "sings"], ["Go"], ["Stop"], ["Bob"]]
+    assert (y, groups) == ([["N", "V"], ["V"], ["V"], ["N"]], ["a", "b", "b", "a"])
+
+
 def test_words_alone_are_strings():
     X, y, groups = read_table(io.StringIO("word\ttag\nAnn\tN\n\nGo\tV\n"))
     assert (X, y, groups) == ([["Ann"], ["Go"]], [["N"], ["V"]], None)
@@ -46,6 +53,8 @@ def test_words_alone_are_strings():
         ("Ann,N\n", "there is no header with a column such as 'Word'"),
         ("", "there is no header"),
         ("Word,Tag\nAnn\n", "line 2 has 1 columns, expected 2, Word, Tag"),
+        ("Word,POS,POS,Tag\nAnn,N,NNP,O\n", "line 1: two columns are called 'POS'"),
+        ("Word,Tag,label\nAnn,N,O\n", "line 1: two columns are called 'label'"),
         ("Sentence #,Text,Tag\n1,Ann,N\n", "no column is called 'Word', only 'Sentence #,Text"),
     ],
 )
