@@ -1,6 +1,7 @@
 """The JavaScript module that reads taggers, in Node and in Chromium, and the page that uses it."""
 
 import base64
+import gzip
 import json
 import re
 import shutil
@@ -236,6 +237,8 @@ def test_what_is_no_file_of_a_counted_tagger(tmp_path):
     data, rng = (tmp_path / "file").read_bytes(), np.random.default_rng(0)
     files += [data[:-64], data[:50] + b"?" + data[51:], data[:24] + b"\2" + data[25:]]
     wanted += ["size is wrong", "header of the file is damaged", "version 2"]
+    files += [gzip.compress(data)[:-100], gzip.compress(data)[:3]]
+    wanted += ["unexpected end"] * 2
     n_known = len(files)
     for place in rng.integers(0, len(data), 200):
         changed = bytearray(data)

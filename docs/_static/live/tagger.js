@@ -32,18 +32,8 @@ const TYPES = {
 async function unpackedBytes(data) {
   const bytes = new Uint8Array(data);
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const { readable, writable } = new DecompressionStream("gzip"), writer = writable.getWriter();
-  const isWritten = writer.write(bytes).then(() => writer.close());
-  const parts = [];
-  for (let reader = readable.getReader(); ;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    parts.push(value);
-  }
-  await isWritten;
-  const unpacked = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
-  parts.reduce((at, part) => (unpacked.set(part, at), at + part.length), 0);
-  return unpacked;
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(unpacked).arrayBuffer());
 }
 
 // The settings and the arrays of a file, each as { values, shape }, which is made when it is used first.
