@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from ...utils.replacing import replacing
-from ...utils.unpacking import MAX_BYTES, Budget, read_unpacked
+from ...utils.unpacking import MAX_BYTES, Budget, check_encoding, read_unpacked
 from ._lines import decoded
 from ._templates import TemplateModel, as_pipeline, from_pipeline
 
@@ -64,6 +64,7 @@ def read_crfpp_model(
     >>> tagger["crf"].state_features_
     {('U00=the', 'D'): 2.0, ('U00=the', 'N'): -2.0}
     """
+    check_encoding(encoding)
     data = read_unpacked(path_or_file, max_bytes)
     if isinstance(data, bytes) and data.startswith(BINARY):
         model = _from_binary(data, encoding, max_bytes)

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from ...utils.byte_letters import bytes_of, text_of
 from ...utils.replacing import replacing
-from ...utils.unpacking import MAX_BYTES, read_unpacked
+from ...utils.unpacking import MAX_BYTES, check_encoding, read_unpacked
 from ._lines import decoded
 from ._templates import TemplateModel, as_pipeline, from_pipeline
 
@@ -67,6 +67,7 @@ def read_wapiti_model(
     >>> tagger["crf"].state_features_
     {('u:w=the', 'D'): 2.0, ('u:w=the', 'N'): -2.0}
     """
+    check_encoding(encoding)
     given = read_unpacked(path_or_file, max_bytes)
     data = given.encode(encoding) if isinstance(given, str) else given
     header = HEADER.match(data)

@@ -299,6 +299,9 @@ def test_other_encodings():
     with pytest.raises(ValueError, match="utf-8"):
         read_crfpp_model(io.BytesIO(turned))
     assert "Ć" in read_crfpp_model(io.BytesIO(turned), encoding="iso8859-2").classes_
+    for read in (read_crfpp_model, read_wapiti_model):
+        with pytest.raises(ValueError, match=r"^encoding must name an encoding of text"):
+            read(io.BytesIO(data), encoding="letters")
 
 
 WORDS = [[word for word, _ in tokens] for tokens in SENTENCES]
