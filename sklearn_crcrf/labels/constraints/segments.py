@@ -156,7 +156,7 @@ class OneSegment(AtMostSegments):
 
     Parameters
     ----------
-    types, per, scheme : as of :class:`AtMostSegments`
+    types, per, scheme : as of :class:`~sklearn_crcrf.labels.AtMostSegments`
 
     Examples
     --------
