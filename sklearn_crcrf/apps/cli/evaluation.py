@@ -57,7 +57,7 @@ class Evaluation(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    add_file(parser, "text with labels")
+    add_file(parser, "text with labels, or a folder of files of it")
     parser.add_argument(
         "test", metavar="TEST", nargs="?", help="train on FILE, and test on this file"
     )
