@@ -81,6 +81,5 @@ plt.show()
 # %%
 # Everything else
 # ---------------
-# Explanations and displays accept it. Its attribute ``crf_`` is a :class:`~sklearn_crcrf.CRF`,
-# with all its methods.
+# It has all methods of a :class:`~sklearn_crcrf.CRF`, and explanations and displays accept it.
 explain(crf, X_test[0], tokens=sentences[300])

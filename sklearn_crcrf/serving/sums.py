@@ -145,7 +145,6 @@ class SequencePaths:
         self._state = np.asarray(state, dtype=float)
         # Not cached properties, whose locks take longer than the sums of a short sequence.
         self._marginals: tuple[float, np.ndarray] | None = None
-        self._rows: list[list[float]] | None = None
 
     @property
     def best(self) -> np.ndarray:
@@ -164,13 +163,6 @@ class SequencePaths:
                 log_z, marginals = PathSum(scores).marginals
             self._marginals = log_z, marginals
         return self._marginals
-
-    @property
-    def rows(self) -> list[list[float]]:
-        """The marginals as lists."""
-        if self._rows is None:
-            self._rows = self.marginals[1].tolist()
-        return self._rows
 
     def log_probability(self, y: np.ndarray) -> float:
         """The logarithm of the probability of a path, given as the numbers of its labels."""

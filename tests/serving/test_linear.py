@@ -192,6 +192,14 @@ def test_lists_of_attributes():
     assert crf.tagger().many(X) == [list(labels) for labels in crf.predict(X)]
 
 
+def test_tokens_of_many_attributes():
+    rng = np.random.default_rng(0)
+    names = [f"a{i}" for i in range(400)]
+    X = [[{name: rng.normal() for name in rng.permutation(names)[:n]} for n in (300, 90, 3, 0)]]
+    crf = CRF(max_iter=5).fit(X, [["A", "B", "A", "B"]])
+    np.testing.assert_array_equal(crf.tagger().probabilities(X[0]), crf.predict_proba(X)[0])
+
+
 def test_errors_name_the_position():
     crf = fitted()
     tagger = crf.tagger()

@@ -114,7 +114,8 @@ cdef class AttributeReader:
                 if is_int(value):
                     number = PyLong_AsLongLongAndOverflow(value, &overflow)
                     if not overflow:
-                        add(out, before, key, NULL, NULL, <double>number)
+                        if number != 0:
+                            add(out, before, key, NULL, NULL, <double>number)
                         continue
                 # Other code may run, and change the dict.
                 self.read_value(prefix, <str>key, <object>value, level, position, out)

@@ -8,8 +8,8 @@ from sklearn_crcrf._kernels.text.tokens cimport (
 from sklearn_crcrf._kernels.sparse.weights cimport add_sparse_row
 from sklearn_crcrf._kernels.vectors cimport add_sum
 
-# Attributes of a token up to this number are sorted by insertion.
-cdef enum: FEW = 32
+# Known attributes of a token up to this number are sorted by insertion.
+cdef enum: FEW = 128
 
 
 cdef struct Weights:
@@ -200,14 +200,17 @@ cdef void collect(
     The rows of a token are sorted and differ; afterwards ``attributes.first`` is where they begin.
     """
     cdef:
-        int64_t t, k, at, start, stop, first, last, out = 0
+        int64_t t, k, at, start, stop, first, last, n_known, out = 0
         int32_t id
         Attribute *found = attributes.found
     for k in range(attributes.n if row_of != NULL else 0):
         found[k].id = row_of[found[k].id] if found[k].id >= 0 else -1
     for t in range(attributes.n_tokens):
         start, stop = attributes.first[t], attributes.first[t + 1]
-        if stop - start > FEW:
+        n_known = 0
+        for k in range(start, stop):
+            n_known += found[k].id >= 0
+        if n_known > FEW:
             qsort(found + start, stop - start, sizeof(Attribute), compare)
         attributes.first[t] = first = last = out
         for k in range(start, stop):

@@ -86,7 +86,7 @@ class SequenceTagger:
 
     def marginals(self) -> list[list[float]]:
         """Return the probabilities of all labels, in their order, of each token."""
-        return [] if self._paths is None else self._paths.rows
+        return [] if self._paths is None else self._paths.marginals[1].tolist()
 
     def marginal(self, y: Any, pos: int) -> float:
         """Return the probability of a label at a position of the sequence that was set.
@@ -105,7 +105,7 @@ class SequenceTagger:
         if not 0 <= pos < self._length:
             raise ValueError(f"there is no position {pos} in a sequence of {self._length} tokens")
         try:
-            return paths.rows[pos][self._number[y]]
+            return paths.marginals[1].item(pos, self._number[y])
         except KeyError as error:
             raise self._unknown(error) from None
 
