@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from sklearn.utils import check_scalar
 from .._kernels.sparse.columns import some_entries
 from .._kernels.sparse.keys import distinct_codes, number_keys
 from .._kernels.text.strings import StringTable, split_values
+from .._kernels.text.tokens import number_attributes
 from ..data.feature_dicts import Items, invalid_token, read_items
 from ..data.ragged import SequenceArray, token_name
 from ..data.sequences import as_sequences
@@ -172,7 +174,7 @@ class SequenceVectorizer(SequenceTransformer):
         if not self._is_of_numbers():
             raise ValueError(f"dtype must be a type of numbers, got {self.dtype!r}")
         vocabulary = Vocabulary()
-        attributes = read_attributes(X, vocabulary.add, self.separator)
+        attributes = read_attributes(X, vocabulary, self.separator, learn=True)
         warn_of_empty_tokens(X)
         if self.min_freq > 1:
             counts = np.bincount(attributes.ids[attributes.ids >= 0], minlength=len(vocabulary))
@@ -196,7 +198,7 @@ def rows_of(vectorizer: Any, X: SequenceArray, learn: bool = False) -> SequenceA
         ids, values, starts = vectorizer._learn(X)
     else:
         vocabulary = vectorizer.vocabulary_
-        ids, values, starts = read_attributes(X, vocabulary.lookup, vectorizer.separator)
+        ids, values, starts = read_attributes(X, vocabulary, vectorizer.separator)
     if (ids < 0).any():
         values, ids, starts = some_entries(starts, ids, np.ascontiguousarray(values))
     dtype = np.dtype(vectorizer.dtype)
@@ -214,12 +216,14 @@ def rows_of(vectorizer: Any, X: SequenceArray, learn: bool = False) -> SequenceA
     return X.with_data(sp.csr_matrix((numbers, ids, starts), shape=shape))
 
 
-def read_attributes(X: SequenceArray, number: Callable, separator: str) -> Attributes:
-    """Number the attributes of X; ``number`` turns strings into ids, unknown ones into -1.
+def read_attributes(
+    X: SequenceArray, vocabulary: Vocabulary, separator: str, learn: bool = False
+) -> Attributes:
+    """Number the attributes of X; with ``learn`` all, else those of the vocabulary, and -1.
 
-    The string of an attribute is made once, not once per token; the separator stands between
-    key and value.
+    The separator stands between key and value.
     """
+    number = vocabulary.add if learn else vocabulary.lookup
     data, offsets = X.data, X.offsets
     require_symbols(data)
     if isinstance(data, SymbolTable):
@@ -229,6 +233,9 @@ def read_attributes(X: SequenceArray, number: Callable, separator: str) -> Attri
     if kinds <= {str}:
         ids = number(tokens)
         return Attributes(ids, np.broadcast_to(1.0, ids.shape), np.arange(len(ids) + 1))
+    with suppress(TypeError, ValueError):
+        return Attributes(*number_attributes(tokens, separator, vocabulary._table, learn))
+    # What is no attribute is found again, and named with its sequence and position.
     if kinds != {dict}:
         for i, token in enumerate(tokens):
             if isinstance(token, list) and all(isinstance(name, str) for name in token):

@@ -12,7 +12,9 @@ cdef extern from "Python.h":
     bint is_dict "PyDict_CheckExact"(PyObject *)
     long long PyLong_AsLongLongAndOverflow(PyObject *, int *overflow)
 
-cdef enum: BATCH = 64
+cdef enum:
+    BATCH = 64
+    TOKENS_AT_ONCE = 128
 
 cdef str COLON = ":"
 cdef tuple LISTS = (list, tuple, set, frozenset)
@@ -106,8 +108,8 @@ cdef class AttributeReader:
                 add(out, before, key, NULL, NULL, PyFloat_AS_DOUBLE(value))
             elif PyBool_Check(value):
                 # An attribute that is 0 changes no score.
-                if <object>value is True:
-                    add(out, before, key, NULL, NULL, 1.0)
+                if <object>value is True or self.learns:
+                    add(out, before, key, NULL, NULL, <double>(<object>value is True))
             elif is_dict(value):
                 self.read_dict(prefix, <str>key, <dict>value, level, position, out)
             else:
@@ -137,6 +139,8 @@ cdef class AttributeReader:
         cdef PyObject *before = NULL if prefix is None else <PyObject *>prefix
         if isinstance(value, LISTS):
             inner = joined(prefix, key)
+            if self.learns and isinstance(value, (set, frozenset)):
+                value = sorted(value)
             for member in value:
                 if not isinstance(member, str):
                     raise wrong(f"the members of {key!r} must be str", position, member)
@@ -169,6 +173,52 @@ cdef class AttributeReader:
                 raise wrong("attributes must be str", position, attribute)
             add(out, NULL, <PyObject *>attribute, NULL, NULL, 1.0)
         return 0
+
+
+def number_attributes(
+    list tokens not None, str separator not None, StringTable table not None, bint learn
+):
+    """Number the attributes of tokens that are strings or feature dicts.
+
+    With learn, new attributes are added to the table, else their ids are -1. Raises TypeError or
+    ValueError for what is no attribute.
+
+    Returns
+    -------
+    ids : int32 (n_attributes,)
+    values : double (n_attributes,)
+    starts : int64 (n_tokens + 1,)
+    """
+    cdef:
+        AttributeReader reader
+        Attributes found
+        Text[BATCH] texts
+        int64_t[::1] starts = np.zeros(len(tokens) + 1, dtype=np.int64)
+        int32_t[::1] ids
+        double[::1] values
+        int64_t first, start, t, k
+        list parts = []
+    reader = AttributeReader(FrozenStrings(*frozen_arrays([])), separator, False, False)
+    reader.learns = True
+    memset(&found, 0, sizeof(Attributes))
+    try:
+        for first in range(0, len(tokens), TOKENS_AT_ONCE):
+            found.n, found.used = 0, 0
+            for t in range(first, min(first + TOKENS_AT_ONCE, <int64_t>len(tokens))):
+                found.n_read = 0
+                reader.read_token(tokens[t], t, &found)
+                starts[t + 1] = starts[first] + found.n
+            ids, values = np.empty(found.n, dtype=np.int32), np.empty(found.n)
+            for start in range(0, found.n, BATCH):
+                for k in range(start, min(start + BATCH, found.n)):
+                    values[k] = found.found[k].value
+                    texts[k - start] = text_in(&found.found[k], found.text)
+                table.number(texts, <int>min(<int64_t>BATCH, found.n - start), &ids[start], learn)
+            parts.append((ids.base, values.base))
+    finally:
+        free_attributes(&found)
+    ids_of, values_of = zip(*parts) if parts else ([np.empty(0, np.int32)], [np.empty(0)])
+    return np.concatenate(ids_of), np.concatenate(values_of), starts.base
 
 
 cdef inline str joined(str prefix, str key):

@@ -104,11 +104,6 @@ cdef class StringTable:
     throughout, and no Python code runs inside a call.
     """
 
-    cdef readonly list symbols
-    cdef Slot *slots
-    cdef size_t capacity
-    cdef Key key
-
     def __cinit__(self):
         cdef bytes drawn = os.urandom(sizeof(Key))
         memcpy(&self.key, <const char *>drawn, sizeof(Key))

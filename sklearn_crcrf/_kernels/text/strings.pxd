@@ -1,3 +1,4 @@
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from sklearn_crcrf._kernels.text.texts cimport Key, Slot, Text
@@ -9,6 +10,24 @@ cdef struct Strings:
     const int64_t *starts          # (n_strings + 1,) where the kind and the bytes of a string begin
     const char *blob
     Key key
+
+
+cdef class StringTable:
+    cdef:
+        readonly list symbols
+        Slot *slots
+        size_t capacity
+        Key key
+
+    cdef int32_t add_one(self, PyObject *string) except -2
+    cdef Py_ssize_t intern(self, list tokens, int32_t[::1] ids, bint append) except -2
+    cdef int intern_joined(
+        self, str prefix, str separator, list parts, const int32_t[:, ::1] codes,
+        int32_t[::1] ids, bint append,
+    ) except -1
+    cdef int number(self, const Text *texts, int n_texts, int32_t *ids, bint append) except -1
+    cdef int32_t find(self, Text text, uint32_t h, bint append) except -2
+    cdef int reserve(self, Py_ssize_t n) except -1
 
 
 cdef class FrozenStrings:

@@ -33,6 +33,7 @@ cdef class AttributeReader:
         str separator
         bint lists                 # whether a token may be a list of attributes
         bint is_single             # whether values are of single precision
+        bint learns                # whether attributes that are 0 count, and sets have an order
 
     cdef list read(self, object tokens, Attributes *out)
     cdef int read_token(self, object token, Py_ssize_t position, Attributes *out) except -1

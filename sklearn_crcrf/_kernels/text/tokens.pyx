@@ -18,13 +18,14 @@ from sklearn_crcrf._kernels.text.packed_rows cimport (
     merge_gains, pair_of_labels, row_length, row_start, rows_in, weigh_row
 )
 from sklearn_crcrf._kernels.text.pair_tables cimport TEAM, Pairs, find_some_pairs, pair_row
-from sklearn_crcrf._kernels.text.strings cimport FrozenStrings, Strings, find_text
+from sklearn_crcrf._kernels.text.strings cimport FrozenStrings, StringTable, Strings, find_text
 from sklearn_crcrf._kernels.text.texts cimport (
     PyUnicode_Check, PyUnicode_GET_LENGTH, PyUnicode_KIND, Text, hash_text, text_of, widen
 )
 from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
 
 from sklearn_crcrf._kernels import sizes
+from sklearn_crcrf._kernels.text.strings import frozen_arrays
 
 cdef int DEEPEST = sizes.DEEPEST
 cdef int64_t MOST_NESTED = sizes.MOST_NESTED
