@@ -36,6 +36,10 @@ validation_fraction : float, default=None
     Fraction of the sequences, chosen at random, that are held out of training. After every
     iteration the model is validated on them, the best model is kept, and training stops when
     ``n_iter_no_change`` iterations have not made a better one. None holds out nothing.
+solver_options : dict, default=None
+    Further arguments of :func:`~sklearn_crcrf.solvers.lbfgs` or
+    :func:`~sklearn_crcrf.solvers.owlqn`, if one of these is the solver: ``memory``, ``period`` and
+    ``epsilon``.
 n_iter_no_change : int, default=10
     Number of iterations in which the validation loss must fall.
 dtype : {"float32", "float64"} or None, default=None

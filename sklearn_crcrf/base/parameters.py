@@ -21,6 +21,7 @@ SHARED: dict[str, list] = {
     "estimator": [HasMethods(["fit"])],
     "max_iter": [Interval(Integral, 0, None, closed="left")],
     "min_freq": [Interval(Integral, 1, None, closed="left")],
+    "solver_options": [dict, None],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],

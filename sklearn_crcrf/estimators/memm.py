@@ -72,6 +72,7 @@ default="auto"
     {class_weight}
     {validation_fraction}
     {n_iter_no_change}
+    {solver_options}
     decoding : {"auto", "viterbi", "marginal"}, default="auto"
         Whether :meth:`predict` finds the best path ("auto" too), or the best label of each token.
     {dtype}

@@ -78,6 +78,7 @@ def factor(X: sp.csr_array, fewest: int = FEWEST) -> Factored:
     )
     if len(owners) == 0:
         return _unfactored(X)
+    del where
     group = np.full(n_attributes, -1, dtype=np.int32)
     group[owners] = np.arange(len(owners))
     single = np.where(group < 0, np.arange(n_attributes, dtype=np.int32), -1)

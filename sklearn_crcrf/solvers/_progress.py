@@ -69,6 +69,9 @@ class Progress:
         StopIteration.
     period : int
         Number of iterations over which the objective must fall.
+    epsilon : float
+        The run has also converged when the length of the gradient is at most ``epsilon`` times that
+        of x, or ``epsilon`` if x is shorter than 1.
 
     Attributes
     ----------
@@ -91,10 +94,11 @@ class Progress:
         tol: float,
         callback: Callable | None = None,
         period: int = PERIOD,
+        epsilon: float = 0.0,
     ):
         self.fun, self.max_iter, self.tol, self.callback = fun, max_iter, tol, callback
         self.nit, self.nfev, self.success, self.message = 0, 0, False, ""
-        self.proven, self.initial = False, np.nan
+        self.proven, self.initial, self._epsilon = False, np.nan, epsilon
         self._losses: deque[float] = deque(maxlen=period + 1)
 
     @property
@@ -166,9 +170,10 @@ class Progress:
         is_full = len(self._losses) == self._losses.maxlen
         # What a gradient may be from rounding alone.
         xp = arrays_of(x)
-        level = xp.finfo(x.dtype).eps ** (2 / 3) * max(1.0, xp.linalg.norm(x))
-        if gradient is not None and xp.linalg.norm(gradient) <= level:
-            self.stop(True, "the gradient is zero", proven=True)
+        level, length = xp.finfo(x.dtype).eps ** (2 / 3), max(1.0, xp.linalg.norm(x))
+        steepest = np.inf if gradient is None else xp.linalg.norm(gradient)
+        if steepest <= max(level, self._epsilon) * length:
+            self.stop(True, "the gradient is zero", proven=bool(steepest <= level * length))
         elif is_full and self._losses[0] - loss <= self.tol * abs(loss):
             self.stop(True, "the objective fell by less than tol over the last iterations")
         elif self.nit >= self.max_iter:

@@ -6,7 +6,16 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ._history import History, TensorHistory
-from ._progress import LIMIT, SMALLER, Objective, Progress, arrays_of, as_weights, negligible
+from ._progress import (
+    LIMIT,
+    PERIOD,
+    SMALLER,
+    Objective,
+    Progress,
+    arrays_of,
+    as_weights,
+    negligible,
+)
 
 NOT_LOWER = "the line search found no lower point"
 
@@ -27,6 +36,8 @@ def lbfgs(
     memory: int | None = None,
     n_threads: int = 1,
     overwrite_x0: bool = False,
+    period: int = PERIOD,
+    epsilon: float = 0.0,
 ) -> OptimizeResult:
     """Minimise a smooth function by limited-memory BFGS (Liu & Nocedal 1989).
 
@@ -44,7 +55,7 @@ def lbfgs(
         precision.
     max_iter : int, default=1000
     tol : float, default=1e-5
-        Stop when the objective fell by at most ``tol`` of its value over ten iterations.
+        Stop when the objective fell by at most ``tol`` of its value over ``period`` iterations.
     callback : callable, optional
         Called with an OptimizeResult (x, fun, jac, nit) after every iteration. Its x does not
         change before the next call; StopIteration ends the run, with success.
@@ -55,6 +66,10 @@ def lbfgs(
         Number of threads for vector operations; the result does not depend on it.
     overwrite_x0 : bool, default=False
         Whether x0 may be overwritten, which saves the memory of a vector.
+    period : int, default=10
+    epsilon : float, default=0.0
+        Stop also when the length of the gradient is at most ``epsilon`` times that of x, or
+        ``epsilon`` if x is shorter than 1.
 
     Returns
     -------
@@ -74,7 +89,7 @@ def lbfgs(
     >>> result.x, result.success
     (array([2., 2., 2.]), True)
     """
-    progress = Progress(fun, max_iter, tol, callback)
+    progress = Progress(fun, max_iter, tol, callback, period, epsilon)
     return descend(progress, as_weights(x0, overwrite_x0), memory, n_threads)
 
 

@@ -8,7 +8,7 @@ from scipy.optimize import OptimizeResult
 from sklearn.utils import check_array
 
 from .._kernels.sparse.weights import bound_by_orthant, keep_orthant, l1_norm, pseudo_gradient
-from ._progress import STOPPED, Objective, Progress, as_weights
+from ._progress import PERIOD, STOPPED, Objective, Progress, as_weights
 from .lbfgs import descend
 
 # Number of iterations in which no weight goes against the pseudo-gradient, which is fast while most
@@ -29,6 +29,8 @@ def owlqn(
     memory: int | None = None,
     n_threads: int = 1,
     overwrite_x0: bool = False,
+    period: int = PERIOD,
+    epsilon: float = 0.0,
     narrow: Callable[[np.ndarray], tuple[Objective, np.ndarray]] | None = None,
 ) -> OptimizeResult:
     """Minimise ``fun(x) + sum(c1 * abs(x))``, which makes many weights exactly zero.
@@ -47,7 +49,7 @@ def owlqn(
     x0 : ndarray of shape (n_weights,), float32 or float64
     c1 : float or array-like of shape (n_weights,), not negative
         Strength of the penalty; 0 for a weight without penalty.
-    max_iter, tol, callback, n_threads, overwrite_x0 : as in :func:`lbfgs`
+    max_iter, tol, callback, n_threads, overwrite_x0, period, epsilon : as in :func:`lbfgs`
     memory : int, optional
         Number of last steps that the direction is computed from; by default 6, and 20 after the
         first hundred iterations.
@@ -80,7 +82,7 @@ def owlqn(
     """
     x = as_weights(x0, overwrite_x0)
     c1 = _penalties(c1, x)
-    progress = Progress(None, min(max_iter, ALIGNED), tol, callback)
+    progress = Progress(None, min(max_iter, ALIGNED), tol, callback, period, epsilon)
     result = _descend(progress, fun, x, c1, memory or FEW, n_threads, keep_orthant)
     is_over = progress.success or not progress.max_iter == progress.nit < max_iter
     while not is_over:
@@ -90,6 +92,7 @@ def owlqn(
         progress.go_on(max_iter, None if callback is None else _of_all(callback, x, places))
         own = c1[places], memory or MORE, n_threads
         x[places] = _descend(progress, alone, x[places], *own, bound_by_orthant).x
+        del alone
         progress.fun, pseudo = _penalised(fun, c1), np.empty_like(x)
         loss, gradient = progress.evaluate(x)
         pseudo_gradient(x, gradient, c1, pseudo)

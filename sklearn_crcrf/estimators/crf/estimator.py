@@ -88,6 +88,7 @@ default="log_loss"
     {class_weight}
     {validation_fraction}
     {n_iter_no_change}
+    {solver_options}
     decoding : {"auto", "viterbi", "marginal"}, default="auto"
         Whether :meth:`predict` finds the best path, or the best label of each token; "auto" is
         what suits the criterion, mostly "viterbi".
@@ -165,6 +166,7 @@ default="log_loss"
     class_weight: Any = None
     validation_fraction: float | None = None
     n_iter_no_change: int = 10
+    solver_options: dict | None = None
     decoding: str = "auto"
     dtype: Any = None
     sample_unit: str = "sequence"
@@ -367,6 +369,9 @@ default="log_loss"
         """Minimise the objective from a start, and set the fitted attributes."""
         solver = choose_solver(self.solver, self.c1, problem.criterion.solver)
         check_supported(solver, problem, self.device)
+        options = self.solver_options or {}
+        if {*options} - {*SOLVERS[solver].options} or (options and self.device is not None):
+            raise ValueError(f'solver="{solver}" does not take solver_options={options}')
         start = self._start(problem, before)
         if solver == "lbfgs":
             problem, start = problem.merge_duplicates(start)
@@ -378,9 +383,9 @@ default="log_loss"
             return shard.total(np.asarray(x), problem.n_threads) / held_out.weight.sum()
 
         def iterate(callback: Callable) -> OptimizeResult:
-            options = {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
+            limits = {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
             how = {"device": self.device, "c1": self.c1, "stochastic": stochastic}
-            return solve(solver, problem, x0, **how, **options)
+            return solve(solver, problem, x0, **how, **limits, **options)
 
         result = train(
             self,

@@ -24,6 +24,8 @@ from ...solvers import (
 from ...structures import Scores, Structure
 from ...utils.linear_algebra import in_one_thread
 
+# Further arguments of quasi-Newton methods.
+OPTIONS = ("memory", "period", "epsilon")
 # Products of weights and the variance of a prior must be numbers.
 LARGEST_SIGMA = 1e100
 # A loss with kinks must fall by this multiple of tol before its run counts as converged, and by
@@ -169,9 +171,21 @@ def _lbfgs(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> Op
 
 
 def _owlqn(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
-    narrow = None if problem.parts is not None else problem.narrowed
-    options.update(n_threads=problem.n_threads, overwrite_x0=True, narrow=narrow)
-    return owlqn(problem.objective(), x0, c1=c1, **options)
+    whole: list[Callable] = []  # not kept in memory beside the objective of some weights
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        if not whole:
+            whole.append(problem.objective())
+        return whole[0](x)
+
+    def narrow(moving: np.ndarray) -> tuple[Callable, np.ndarray]:
+        whole.clear()
+        return problem.narrowed(moving)
+
+    options.update(n_threads=problem.n_threads, overwrite_x0=True)
+    if problem.parts is None:
+        options["narrow"] = narrow
+    return owlqn(objective, x0, c1=c1, **options)
 
 
 def _sgd(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
@@ -250,17 +264,20 @@ class Solver(NamedTuple):
         Whether it keeps weights within bounds.
     sees : {"objective", "batches", "all"}
         What of the data it sees: a sum over all, one batch after another, or all at once.
+    options : tuple of str
+        The names of further arguments that it takes.
     """
 
     run: Callable[..., OptimizeResult]
     requires: tuple[str, ...] = ()
     keeps_bounds: bool = False
     sees: str = "objective"
+    options: tuple[str, ...] = ()
 
 
 SOLVERS: dict[str, Solver] = {
-    "lbfgs": Solver(_lbfgs, keeps_bounds=True),
-    "owlqn": Solver(_owlqn),
+    "lbfgs": Solver(_lbfgs, keeps_bounds=True, options=OPTIONS),
+    "owlqn": Solver(_owlqn, options=OPTIONS),
     "sgd": Solver(_sgd, sees="batches"),
     "newton-cg": Solver(_newton_cg, ("covariance",), sees="all"),
     "cg": Solver(_of_objective(conjugate_gradient)),

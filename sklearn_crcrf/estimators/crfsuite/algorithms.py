@@ -12,14 +12,17 @@ from ..crf.features import Features
 from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
 from ..perceptron.online import OnlineClassifier
 
-# The solver that stands for an algorithm of CRFsuite, over how many iterations the change of the
-# objective is that its ``tol`` is about, and the defaults of max_iterations and delta.
-ALGORITHMS = {"lbfgs": ("auto", 10, 2**31 - 1, 1e-5), "l2sgd": ("sgd", 5, 1000, 1e-6)}
+# The solver that stands for an algorithm of CRFsuite, and the defaults of max_iterations and delta.
+ALGORITHMS = {"lbfgs": ("auto", 2**31 - 1, 1e-5), "l2sgd": ("sgd", 1000, 1e-6)}
+# Number of epochs over which the change of the objective is that the ``tol`` of "sgd" is about.
+EPOCHS = 5
 ONLINE = "ap", "pa", "arow"
 # The names of algorithms in CRFsuite, and their short names.
 FULL_NAMES = {"averaged-perceptron": "ap", "passive-aggressive": "pa"}
 # The defaults of CRFsuite.
-PERIOD = 10
+PERIOD, EPSILON, MEMORIES = 10, 1e-5, 6
+# After this number of iterations the model may still depend on the number of memories.
+EARLY = 100
 ONLINE_EPOCHS = 100
 
 
@@ -44,7 +47,11 @@ def estimator_of(given: Any) -> CRF | OnlineClassifier:
         return _online_estimator_of(told, algorithm, common)
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm={algorithm!r}: CRFsuiteCRF has {[*ALGORITHMS, *ONLINE]}")
-    solver, span, max_iterations, delta = ALGORITHMS[algorithm]
+    solver, max_iterations, delta = ALGORITHMS[algorithm]
+    tol, period = told.get("delta", delta), told.get("period", PERIOD)
+    options = {"period": period, "epsilon": told.get("epsilon", EPSILON)}
+    if "num_memories" in told or told.get("max_iterations", max_iterations) <= EARLY:
+        options["memory"] = told.get("num_memories", MEMORIES)
     c1, c2 = told.get("c1", 0.0), told.get("c2", 1.0)
     if c1 > 0 and algorithm != "lbfgs":
         raise ValueError(f'c1={c1} needs algorithm="lbfgs", got {algorithm!r}')
@@ -58,7 +65,8 @@ def estimator_of(given: Any) -> CRF | OnlineClassifier:
         ),
         solver=solver,
         max_iter=told.get("max_iterations", max_iterations),
-        tol=told.get("delta", delta) * span / told.get("period", PERIOD),
+        tol=tol if algorithm == "lbfgs" else tol * EPOCHS / period,
+        solver_options=options if algorithm == "lbfgs" else None,
         device=given.device,
         **common,
     )

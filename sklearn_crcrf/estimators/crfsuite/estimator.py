@@ -55,10 +55,7 @@ SWITCHES = "all_possible_states", "all_possible_transitions", "error_sensitive",
 CALIBRATION = [
     f"calibration_{what}" for what in ("eta", "rate", "samples", "candidates", "max_trials")
 ]
-IGNORED = (
-    *("num_memories", "epsilon", "linesearch", "max_linesearch", *CALIBRATION),
-    *("keep_tempfiles", "trainer_cls"),
-)
+IGNORED = "linesearch", "max_linesearch", *CALIBRATION, "keep_tempfiles", "trainer_cls"
 """The parameters of sklearn_crfsuite.CRF that change nothing here."""
 
 
@@ -90,19 +87,24 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         ``1 / (2 sigma ** 2)``.
     max_iterations : int, default=None
         None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for the others.
-    num_memories, epsilon : object, default=None
-        Accepted and ignored: it changes the search for the optimum, not the optimum.
+    num_memories : int, default=None
+        Of "lbfgs": number of last steps that the direction is computed from. None is 6 if
+        ``max_iterations`` is at most 100, so that training takes the steps of CRFsuite; else more.
+    epsilon : float, default=None
+        Of "lbfgs": training also stops when the length of the gradient is at most this part of
+        that of the weights, or this if that is below 1. None is 1e-5.
     period : int, default=None
         None is 10.
     delta : float, default=None
         Training stops when the objective fell by less than this part over ``period``
         iterations. None is 1e-5 for "lbfgs", and 1e-6 for "l2sgd".
     linesearch, max_linesearch : object, default=None
-        As ``num_memories``.
+        Accepted and ignored, with a FutureWarning if it is not None: it changes the search for
+        the optimum, not the optimum.
     calibration_eta, calibration_rate, calibration_samples : object, default=None
-        As ``num_memories``.
+        As ``linesearch``.
     calibration_candidates, calibration_max_trials : object, default=None
-        As ``num_memories``.
+        As ``linesearch``.
     pa_type : {0, 1, 2}, default=None
         Of "pa": steps without a limit, PA-I, or PA-II. None is 1.
     c : float, default=None
@@ -124,7 +126,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
     keep_tempfiles : bool, default=False
         Accepted and ignored: there are no temporary files.
     trainer_cls : object, default=None
-        As ``num_memories``.
+        As ``linesearch``.
     device : str or torch.device, default=None
         Of "lbfgs" without c1: where torch trains, as in :class:`CRF`.
     n_jobs : int, default=None
@@ -187,8 +189,8 @@ class CRFsuiteCRF(BaseSequenceClassifier):
     c1: float | None = None
     c2: float | None = None
     max_iterations: int | None = None
-    num_memories: Any = None
-    epsilon: Any = None
+    num_memories: int | None = None
+    epsilon: float | None = None
     period: int | None = None
     delta: float | None = None
     linesearch: Any = None
@@ -217,9 +219,10 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         "algorithm": [str, None],
         "max_iterations": [Interval(Integral, 0, None, closed="left"), None],
         "period": [Interval(Integral, 1, None, closed="left"), None],
+        "num_memories": [Interval(Integral, 1, None, closed="left"), None],
         "pa_type": [Options(Integral, {0, 1, 2}), None],
         "model_filename": [str, os.PathLike, None],
-        **dict.fromkeys(("min_freq", "c1", "c2", "delta"), NOT_NEGATIVE),
+        **dict.fromkeys(("min_freq", "c1", "c2", "delta", "epsilon"), NOT_NEGATIVE),
         **dict.fromkeys(("c", "variance", "gamma"), POSITIVE),
         **{name: ["boolean", None] for name in SWITCHES},
         **{name: [object, None] for name in IGNORED},

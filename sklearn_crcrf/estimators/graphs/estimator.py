@@ -160,6 +160,7 @@ default="pseudo_likelihood"
     device: Any = field(init=False, default=None)
     validation_fraction: float | None = field(init=False, default=None)
     n_iter_no_change: int = field(init=False, default=10)
+    solver_options: dict | None = field(init=False, default=None)
     inference: Any = "auto"
     symmetric: bool = False
     associative: bool = False

@@ -69,6 +69,7 @@ class SemiMarkovCRF(CRF):
     {class_weight}
     {validation_fraction}
     {n_iter_no_change}
+    {solver_options}
     decoding : {"auto", "viterbi", "marginal"}, default="auto"
         As in :class:`CRF`. The best labels of single tokens may spell no segmentation.
     {dtype}

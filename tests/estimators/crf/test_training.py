@@ -292,3 +292,14 @@ def test_empty_sequences_are_not_held_out():
 def test_the_bundle_needs_a_penalty(sigma):
     with pytest.raises(ValueError, match="needs a finite sigma, below 1e"):
         CRF("max_margin", sigma, solver="bundle").fit([["a", "b"]], [["x", "y"]])
+
+
+def test_options_of_solvers():
+    options = {"memory": 2, "period": 3, "epsilon": 1e-3}
+    for c1 in (0.0, 0.1):
+        crf = CRF(c1=c1, solver_options=options).fit([["a", "b"]] * 3, [["x", "y"]] * 3)
+        usual = CRF(c1=c1).fit([["a", "b"]] * 3, [["x", "y"]] * 3)
+        assert crf.converged_ and crf.n_iter_ < usual.n_iter_
+    for given in ({"solver": "cg"}, {"solver_options": {"memories": 3}}):
+        with pytest.raises(ValueError, match="does not take solver_options="):
+            CRF(**{"solver_options": options, **given}).fit([["a"]], [["x"]])

@@ -209,10 +209,10 @@ def test_stochastic_descent():
     assert one.state_features_ == two.state_features_
 
 
-@for_each("c1, c2", [(0.1, 0.01), (0.3, 0.0), (1.0, 1.0)])
+@for_each("c1, c2", [(0.1, 0.01), (0.3, 0.0), (1.0, 1.0), (0.0, 0.1)])
 def test_training_that_is_ended_early_takes_the_steps_of_crfsuite(c1, c2):
     """Its model is not the optimum, but one on the way."""
-    early = {"c1": c1, "c2": c2, "max_iterations": 20}
+    early = {"c1": c1, "c2": c2, "max_iterations": 20 if c1 else 10}
     theirs = train_theirs(X, y, **early)
     ours = CRFsuiteCRF(**early).fit(X, y)
     assert_allclose(ours.loss_curve_[-1], objective(ours, theirs, X, y), rtol=1e-3)
@@ -270,7 +270,8 @@ def test_what_the_parameters_stand_for(crf):
     assert_allclose(same.fit(rows, y).coef_.toarray(), crf.crf_.coef_.toarray())
     made = estimator_of(CRFsuiteCRF(c1=0.3, c2=0, max_iterations=7, delta=1e-3, period=5))
     assert (made.sigma, made.c1, made.max_iter) == (np.inf, 0.3, 7)
-    assert made.tol == pytest.approx(2e-3)
+    assert made.tol == 1e-3
+    assert made.solver_options == {"period": 5, "epsilon": 1e-5, "memory": 6}
     made = estimator_of(CRFsuiteCRF("l2sgd"))
     assert (made.sigma, made.solver, made.max_iter) == (0.5**0.5, "sgd", 1000)
     assert made.tol == pytest.approx(5e-7)
@@ -453,6 +454,24 @@ def test_the_log_and_the_file_of_the_model(tmp_path):
     assert not Path(other).exists()
     given = CRFsuiteCRF(max_iterations=2, model_filename=tmp_path / "model").fit(X, y)
     assert given.modelfile.name == str(tmp_path / "model")
+
+
+@for_each(
+    "c1, stop",
+    [
+        (0.1, {"period": 3, "delta": 1e-2}),
+        (0.0, {"period": 3, "delta": 1e-2}),
+        (0.1, {"epsilon": 0.1}),
+        (0.0, {"epsilon": 0.1}),
+        (0.3, {"num_memories": 2, "max_iterations": 25}),
+        (0.0, {"num_memories": 2, "max_iterations": 25}),
+    ],
+)
+def test_training_stops_as_crfsuite_stops(c1, stop):
+    theirs = train_theirs(X, y, c1=c1, c2=0.1, **stop)
+    ours = CRFsuiteCRF(c1=c1, c2=0.1, **stop).fit(X, y)
+    assert ours.n_iter_ == pytest.approx(len(theirs.training_log_.iterations), abs=5)
+    assert_allclose(ours.loss_curve_[-1], objective(ours, theirs, X, y), rtol=0.03)
 
 
 def test_the_averaged_perceptron():
