@@ -212,8 +212,9 @@ def rows_of(vectorizer: Any, X: SequenceArray, learn: bool = False) -> SequenceA
         where = token_name("X", X.offsets, token)
         raise ValueError(f"{where}: {values[at]} is too large for {dtype}") from None
     shape = (len(starts) - 1, len(vectorizer.vocabulary_))
-    # SequenceArray sorts the ids of a row, and adds the values of one that occurs twice
-    return X.with_data(sp.csr_matrix((numbers, ids, starts), shape=shape))
+    matrix = sp.csr_matrix((numbers, ids, starts), shape=shape)
+    matrix.sum_duplicates()
+    return X.with_data(matrix)
 
 
 def read_attributes(

@@ -76,7 +76,8 @@ class SparseDesign:
         is_sparse = 2 * np.count_nonzero(np.diff(X.indptr)) < X.shape[0]
         self._tokens = RowSums(X, skip_empty=is_sparse)
         self._attributes = [
-            RowSums(X[start:stop].T.tocsr(), skip_empty=True) for start, stop in blocks
+            RowSums((X if stop - start == X.shape[0] else X[start:stop]).T.tocsr(), skip_empty=True)
+            for start, stop in blocks
         ]
 
     def weights(self, flat: np.ndarray) -> np.ndarray:
@@ -188,6 +189,7 @@ def sparse_design(X: sp.csr_array, n_labels: int, blocks: Slices) -> SparseDesig
     factored = factor(X)
     # Two matrices mean one more pass over the rows, which costs as much as one entry per row.
     if X.nnz - factored.single.nnz - factored.groups.nnz > X.shape[0]:
+        del X  # which the caller does not keep
         return FactoredDesign(factored, n_labels, blocks)
     return SparseDesign(X, n_labels, blocks)
 
@@ -220,8 +222,10 @@ class ObservedDesign:
         n_pairs = np.diff(pairs.indptr)
         is_row = n_pairs > most_single
         rank = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
-        rows = sp.csr_array(some_entries(*csr_arrays(X), rank), (X.shape[0], is_row.sum()))
-        self._rows = sparse_design(rows, n_labels, blocks)
+        shape = X.shape[0], int(is_row.sum())
+        self._rows = sparse_design(
+            sp.csr_array(some_entries(*csr_arrays(X), rank), shape), n_labels, blocks
+        )
         self._blocks = blocks
         # The entries of X with single weights, each listed once for every weight of its attribute.
         is_single = (~is_row).view(np.uint8)

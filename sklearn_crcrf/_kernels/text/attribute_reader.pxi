@@ -217,8 +217,14 @@ def number_attributes(
             parts.append((ids.base, values.base))
     finally:
         free_attributes(&found)
-    ids_of, values_of = zip(*parts) if parts else ([np.empty(0, np.int32)], [np.empty(0)])
-    return np.concatenate(ids_of), np.concatenate(values_of), starts.base
+    ids, values = np.empty(starts[len(tokens)], dtype=np.int32), np.empty(starts[len(tokens)])
+    start = starts[len(tokens)]
+    while parts:  # so that no more than one part is in memory twice
+        some_ids, some_values = parts.pop()
+        start -= len(some_ids)
+        ids.base[start : start + len(some_ids)] = some_ids
+        values.base[start : start + len(some_ids)] = some_values
+    return ids.base, values.base, starts.base
 
 
 cdef inline str joined(str prefix, str key):
