@@ -277,6 +277,7 @@ default="log_loss"
         known = self._known_weights()
         with self._replaced_by(self._unfitted() if known is None else copy(self), since) as twin:
             twin.set_params(solver="sgd", max_iter=1)
+            twin.solver_options = None
             twin._fit(X, y, sample_weight, known, classes=classes, is_part=True)
         return self
 
@@ -370,7 +371,7 @@ default="log_loss"
         solver = choose_solver(self.solver, self.c1, problem.criterion.solver)
         check_supported(solver, problem, self.device)
         options = self.solver_options or {}
-        if {*options} - {*SOLVERS[solver].options} or (options and self.device is not None):
+        if not {*options} <= {*SOLVERS[solver].options}:
             raise ValueError(f'solver="{solver}" does not take solver_options={options}')
         start = self._start(problem, before)
         if solver == "lbfgs":

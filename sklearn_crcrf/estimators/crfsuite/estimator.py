@@ -99,8 +99,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         Training stops when the objective fell by less than this part over ``period``
         iterations. None is 1e-5 for "lbfgs", and 1e-6 for "l2sgd".
     linesearch, max_linesearch : object, default=None
-        Accepted and ignored, with a FutureWarning if it is not None: it changes the search for
-        the optimum, not the optimum.
+        Accepted and ignored: it changes the search for the optimum, not the optimum.
     calibration_eta, calibration_rate, calibration_samples : object, default=None
         As ``linesearch``.
     calibration_candidates, calibration_max_trials : object, default=None
