@@ -618,6 +618,11 @@ class EmpiricalCRF(CountingClassifier):
             return chosen_experts(self.experts, *given)
         return all_experts(*given, has_words=encoder.n_attributes is None)
 
+    def _experts_for_labels(self) -> Experts:
+        """Find the experts that suit the labels."""
+        labels = self.classes_.tolist()
+        return self._experts().for_labels(are_segments(labels), len(labels))
+
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         self._kept_from = self.min_count
         if self.min_count > 1:
@@ -629,9 +634,8 @@ class EmpiricalCRF(CountingClassifier):
         spelling, mu_oov = SPELLINGS[self.spelling], self.mu_oov
         exponents: dict[str, float] = self._exponents
         if self.zeros == "smoothed":
-            of_segments = are_segments(self.classes_.tolist())
-            experts = self._experts().for_labels(of_segments, len(self.classes_))
-            defaults = experts.exponents(of_segments)
+            experts = self._experts_for_labels()
+            defaults = experts.exponents(are_segments(self.classes_.tolist()))
             roles = None if self.segments is None else segment_roles(self.classes_)
             self.model_: Any = SmoothedModel(
                 statistics, spelling, strength, mu_oov, exponents, experts, defaults, roles

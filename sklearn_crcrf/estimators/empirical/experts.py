@@ -94,7 +94,10 @@ class Experts(NamedTuple):
         """Leave out experts that do not suit labels of segments, or this number of labels."""
         if not are_segments and n_labels <= MOST_LABELS:
             return self
-        return self._replace(edges=[e for e in self.edges if ":" not in e.template.symbols[0][0]])
+        edges = [e for e in self.edges if ":" not in e.template.symbols[0][0]]
+        dropped = {*given_templates(self.edges)} - {*given_templates(edges)}
+        contexts = [e for e in self.contexts if e.template not in dropped]
+        return self._replace(contexts=contexts, edges=edges)
 
     def exponents(self, are_segments: bool) -> dict[str, float]:
         """Default exponents by name; for labels of segments if ``are_segments``."""
@@ -195,6 +198,10 @@ def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[C
         yield _expert([(suffix, 0), (word, 1)])
     if "shape" in features:
         yield from _windows(f"{word}:shape", [(-1, 0), (0, 1), (-1,), (1,), (-1, 1), (-1, 0, 1)])
+    # What the experts on transitions are given, without an exponent of their own by default.
+    for feature, *_ in SPELLED:
+        if feature in features:
+            yield from _windows(f"{word}:{feature}", [(0,)])
     for column in others:
         # Windows of increasing length; each is the prior of the next.
         chain = [_at(column, *offsets) for offsets in ((0,), (0, 1), (-1, 0, 1))]

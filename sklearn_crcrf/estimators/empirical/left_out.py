@@ -57,7 +57,7 @@ def changed_sums(estimator: Any, counts: Counts) -> ChangedSums:
     known = renumber(counts, estimator._rank)
     least = dict.fromkeys(estimator._pruned_templates(), float(estimator.min_count))
     model = estimator.model_
-    contexts = [e for e in estimator._experts().contexts if e.template in known]
+    contexts = [e for e in estimator._experts_for_labels().contexts if e.template in known]
     return ChangedSums(model.statistics, known, least, roles, contexts, model._edge_experts())
 
 
