@@ -246,8 +246,8 @@ def test_a_narrow_prior_keeps_the_exponents(held_out, start):
 
 
 def test_the_exponent_of_the_edges_stays_positive():
-    """Even for labels that are never those with which the edges were counted."""
-    crf = EmpiricalCRF().fit(X[:25], Y[:25])
+    """Even for labels that are never those with which the edges of words were counted."""
+    crf = EmpiricalCRF(experts=["token[-1]", "token[+1]"]).fit(X[:25], Y[:25])
     chain, prepared = encode(crf, X[:25])
     labels = np.searchsorted(crf.classes_, [label for y in Y[:25] for label in y])
     part = HeldOut(crf.model_, prepared, (labels + 1) % 4, chain, np.ones(chain.n_units))
