@@ -68,9 +68,8 @@ def minimise(
     x0: np.ndarray,
     device: Any,
     *,
-    max_iter: int,
-    tol: float,
     callback: Callable[[OptimizeResult], None],
+    **options: Any,
 ) -> OptimizeResult:
     """Minimise the objective of a problem by L-BFGS on a device.
 
@@ -79,8 +78,10 @@ def minimise(
     problem : Problem
     x0 : ndarray of shape (n_weights,)
     device : as ``torch.device`` takes it
-    max_iter, tol, callback : as in :func:`~sklearn_crcrf.solvers.lbfgs`
+    callback : as in :func:`~sklearn_crcrf.solvers.lbfgs`
         What the callback is told is copied from the device if it is looked at.
+    **options
+        As of :func:`~sklearn_crcrf.solvers.lbfgs`.
 
     Returns
     -------
@@ -94,8 +95,8 @@ def minimise(
 
     objective = DeviceObjective(problem, check_on_device(problem, "lbfgs", device))
     x = torch.tensor(x0, device=objective.device)
-    how = {"max_iter": max_iter, "tol": tol, "overwrite_x0": True}
-    result = lbfgs(objective, x, callback=tell, **how)  # type: ignore[arg-type]
+    options["overwrite_x0"] = True
+    result = lbfgs(objective, x, callback=tell, **options)
     result.update(x=np.array(OnDevice(result.x)), jac=np.array(OnDevice(result.jac)))
     return result
 
