@@ -272,7 +272,8 @@ import sys
 import sklearn_crcrf.compat.pycrfsuite as module
 sys.modules["pycrfsuite"] = module
 import pycrfsuite
-from pycrfsuite import Trainer, Tagger, ItemSequence, CRFSuiteError, CRFSUITE_VERSION
+from pycrfsuite import BaseTrainer, Trainer, Tagger, ItemSequence
+from pycrfsuite import CRFSuiteError, CRFSUITE_VERSION
 from pycrfsuite._logparser import TrainLogParser
 tagger = Tagger()
 tagger.open({path!r})

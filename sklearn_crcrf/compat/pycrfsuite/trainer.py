@@ -80,8 +80,12 @@ class Trainer:
 
     Parameters
     ----------
-    algorithm, params, verbose
-        As in ``BaseTrainer``. The methods are called only if it is verbose.
+    algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
+        None is "lbfgs".
+    params : dict, optional
+        As for :meth:`set_params`.
+    verbose : bool, default=True
+        Whether these methods are called, and so the log is printed.
 
     Attributes
     ----------
@@ -289,6 +293,10 @@ class Trainer:
             yield from (str(i), *"....")
         yield from ("10", "\n", "Seconds required: 0.000\n", "\n", f"{self._algorithm}\n")
         yield from (*settings[N_FEATURES:], "\n")
+
+
+BaseTrainer = Trainer
+"""The name of what python-crfsuite's trainer is made of."""
 
 
 def _lines_of(iteration: Iteration, seconds: float) -> list[str]:
