@@ -140,9 +140,9 @@ def read_table(
     Raises
     ------
     ValueError
-        If there is no such header, a row has other columns or lacks a word or a label, a
-        sentence begins twice, or the file cannot be unpacked or decoded; the message names the
-        line. If there are more than ``max_bytes``.
+        If there is no such header, two columns have one name, a row has other columns or lacks a
+        word or a label, a sentence begins twice, or the file cannot be unpacked or decoded; the
+        message names the line. If there are more than ``max_bytes``.
 
     See Also
     --------
@@ -166,7 +166,11 @@ def read_table(
     )
     if rows.header is None:
         raise ValueError(NO_HEADER)
-    return *rows.sequences(rows.header.names), rows.documents
+    names = rows.header.names
+    for name in names:
+        if name is not None and names.count(name) > 1:
+            raise ValueError(f"the header has two columns that are called {name!r}")
+    return *rows.sequences(names), rows.documents
 
 
 def read_conllu(

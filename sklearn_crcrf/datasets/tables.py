@@ -106,14 +106,14 @@ def table_of(lines: Sequence[str | None], character: str) -> Table:
     Raises
     ------
     ValueError
-        If two columns have one name, a row does not have the columns of the header, a sentence
-        begins twice, or positions are no numbers or repeated; the message names the line.
+        If a row does not have the columns of the header, a sentence begins twice, or positions
+        are no numbers or repeated; the message names the line.
     """
     split = _fields([line or "" for line in lines], character)
     for number, (end, _) in enumerate(split, start=1):
         if end != number:
             raise ValueError(f"line {number}: a field has a line end; is a quotation mark missing?")
-    (first, header), *rows = (row for row in split if any(row[1]))
+    (_, header), *rows = (row for row in split if any(row[1]))
     kinds = [_kind(name) for name in header]
     of_kind = {kind: kinds.index(kind) for kind in kinds if kind is not None}
     needed = [of_kind[kind] for kind in ("word", "label") if kind in of_kind]
@@ -148,9 +148,6 @@ def table_of(lines: Sequence[str | None], character: str) -> Table:
     ]
     if "label" in of_kind:
         names[of_kind["label"]] = "label"
-    for name in names:
-        if name is not None and names.count(name) > 1:
-            raise ValueError(f"line {first}: two columns are called {name!r}")
     of_sequences = None if documents is None else [documents[i] for i in starts]
     numbers, fields = [number for number, _ in rows], [row for _, row in rows]
     return Table(names, fields, numbers, bounds, of_sequences)

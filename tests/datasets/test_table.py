@@ -53,8 +53,8 @@ def test_words_alone_are_strings():
         ("Ann,N\n", "there is no header with a column such as 'Word'"),
         ("", "there is no header"),
         ("Word,Tag\nAnn\n", "line 2 has 1 columns, expected 2, Word, Tag"),
-        ("Word,POS,POS,Tag\nAnn,N,NNP,O\n", "line 1: two columns are called 'POS'"),
-        ("Word,Tag,label\nAnn,N,O\n", "line 1: two columns are called 'label'"),
+        ("Word,POS,POS,Tag\nAnn,N,NNP,O\n", "the header has two columns that are called 'POS'"),
+        ("Word,Tag,label\nAnn,N,O\n", "the header has two columns that are called 'label'"),
         ("Sentence #,Text,Tag\n1,Ann,N\n", "no column is called 'Word', only 'Sentence #,Text"),
     ],
 )

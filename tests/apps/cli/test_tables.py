@@ -41,6 +41,14 @@ def test_a_table_like_kaggle_s(write, tmp_path, capsys):
     assert status == 2 and "there is no column 'POS'" in err
 
 
+def test_columns_of_one_name_are_named_anew(write, tmp_path, capsys):
+    path, model = write("Word,POS,POS,Tag\nEU,N,NNP,B-ORG\nruns,V,VBZ,O\n"), tmp_path / "model"
+    status, _, err = run(capsys, "train", path, "-m", model)
+    assert status == 2 and "must differ" in err
+    named = ("--columns", "word,_,pos,label")
+    assert run(capsys, "train", path, "-m", model, *named) == (0, "", "")
+
+
 def test_words_have_one_name(write, tmp_path, capsys):
     model = tmp_path / "model"
     run(capsys, "train", write("London\tB-geo\nsleeps\tO\n", "a.tsv"), "-m", model)
