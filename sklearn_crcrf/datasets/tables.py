@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..utils.warning import warn_caller
+
 CHARACTERS = ",;\t|"
 WORDS = {"word", "words", "token", "tokens", "form"}
 _LABELS = {"tag", "tags", "label", "labels", "ner", "ner tag", "ner tags", "entity", "iob", "bio"}
@@ -116,6 +118,12 @@ def table_of(lines: Sequence[str | None], character: str) -> Table:
     (_, header), *rows = (row for row in split if any(row[1]))
     kinds = [_kind(name) for name in header]
     of_kind = {kind: kinds.index(kind) for kind in kinds if kind is not None}
+    labels = [name for name, kind in zip(header, kinds, strict=True) if kind == "label"]
+    if len(labels) > 1:
+        warn_caller(
+            f"the label is in the column {labels[0]!r}, and {', '.join(map(repr, labels[1:]))} is "
+            "read as an attribute; leave that column out if it says the same"
+        )
     needed = [of_kind[kind] for kind in ("word", "label") if kind in of_kind]
     for number, row in rows:
         if len(row) != len(header):

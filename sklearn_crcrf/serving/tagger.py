@@ -428,14 +428,15 @@ class Tagger:
         >>> saved.n_bytes <= 120_000, saved.n_changed < 0.003 * saved.n_tokens
         (True, True)
         """
+        sequences = None if check is None else list(check)
+        before = None if sequences is None else self.label_ids(sequences)
         if bits is None and max_bytes is None:
             write_content(file, self._content)
         else:
             write_content(file, small(self._content, bits, max_bytes), level=LEVEL)
-        if check is None:
+        if sequences is None or before is None:
             return None
-        check = list(check)
-        before, after = (tagger.label_ids(check) for tagger in (self, load_tagger(file)))
+        after = load_tagger(file).label_ids(sequences)
         return Saved(os.path.getsize(file), int((before != after).sum()), len(before))
 
     def content(self) -> Content:

@@ -63,3 +63,10 @@ def test_what_is_no_table(table, message):
         read_table(io.StringIO(table))
     with pytest.raises(ValueError, match="sep must be"):
         read_table(io.StringIO(table), sep="space")
+
+
+def test_a_second_column_of_labels_is_an_attribute_with_a_warning():
+    table = "Word,Tag,NER\nAnn,NNP,B-PER\n"
+    with pytest.warns(UserWarning, match="the label is in the column 'Tag', and 'NER' is read as"):
+        X, y, _ = read_table(io.StringIO(table))
+    assert (X, y) == ([[{"Word": "Ann", "NER": "B-PER"}]], [["NNP"]])

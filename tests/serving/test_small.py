@@ -170,3 +170,13 @@ def test_small_files_are_compact_models(tmp_path):
     crf.tagger().save(tmp_path / "file", bits=16)
     compact = load_model(tmp_path / "file").estimator
     assert [*compact.predict(X)] == load_tagger(tmp_path / "file").many(X)
+
+
+def test_a_check_set_that_cannot_be_labelled_leaves_the_file_as_it_was(tmp_path):
+    X, y = make_addresses(100, random_state=0)
+    tagger, path = EmpiricalCRF().fit(X, y).tagger(), tmp_path / "file"
+    tagger.save(path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError, match="position 0"):
+        tagger.save(path, bits=8, check=[[3]])
+    assert path.read_bytes() == before
