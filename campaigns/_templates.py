@@ -20,6 +20,7 @@ TEXTS = {
         b'u:%m[0,0,"\\a*\\d?.*$"]\nb:%T[-1,1,"^a*b*c*\\s*"] # comment\n',
     ],
 }
+TEXTS["wapiti-bytes"] = TEXTS["wapiti"]
 STRINGS = [
     *(b"%x[0,0]", b"%x[-1,1]", b'%m[0,0,"a*"]', b"@", b"\\a", b"\\D", b"*", b"?", b"%x[99,0]"),
     *(b"%x[-999999999,0]", b"%x[0,7]", b"U", b"B", b"u", b"b", b"%", b"[", b"]", b","),
@@ -35,6 +36,7 @@ PIECES = {
         + [b"%" + command + end for command in (b"m", b"T") for end in EXPRESSIONS_IN_PLACES],
     ),
 }
+PIECES["wapiti-bytes"] = PIECES["wapiti"]
 X = [[{"w": "The", "p": "D"}, {"w": "dog-1é", "p": ""}], [{"w": "x\0y", "p": "\ud800"}], []]
 
 

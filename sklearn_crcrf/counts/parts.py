@@ -35,7 +35,7 @@ class PartialCounts:
     >>> from sklearn_crcrf.counts import count
     >>> part = count(EmpiricalCRF(), [["the", "dog"]], [["D", "N"]])
     >>> part
-    <PartialCounts of 2 words and 2 labels, 40 events>
+    <PartialCounts of 2 words and 2 labels, 48 events>
     >>> part.labels
     ['D', 'N']
     """

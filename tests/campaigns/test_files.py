@@ -45,7 +45,7 @@ def test_files_are_made_and_changed_the_same_way_in_every_process(load, tmp_path
             exec(STORED, {})
         found = capsys.readouterr().out
         assert other.communicate(timeout=300)[0] == found
-    assert len(found.splitlines()) == 7
+    assert len(found.splitlines()) == 9
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -109,7 +109,7 @@ class TrainingExamples(NotebookDisplay):
     >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
     >>> examples = explain(EmpiricalCRF().fit(X, y), ["the", "cat"]).by_examples(X, y, k=2)
     >>> examples.sequences, examples.effects.round(3)
-    (array([1, 0]), array([0.534, 0.44 ]))
+    (array([1, 0]), array([0.49 , 0.407]))
     """
 
     def __init__(

@@ -211,11 +211,11 @@ class Explanation(NotebookDisplay):
         >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
         >>> crf = EmpiricalCRF().fit(X, y)
         >>> explain(crf, ["a", "dog"], ["D", "N"], against=["N", "V"]).by_examples(X, y, k=2)
-        log-odds +6.306, to which training sequences add most:
-        +3.345 sequence 1
+        log-odds +6.252, to which training sequences add most:
+        +3.351 sequence 1
           a cat sleeps
           D N   V
-        +2.730 sequence 0
+        +2.735 sequence 0
           the dog walks
           D   N   V
         """

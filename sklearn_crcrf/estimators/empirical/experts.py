@@ -92,9 +92,11 @@ class Experts(NamedTuple):
 
     def for_labels(self, are_segments: bool, n_labels: int) -> "Experts":
         """Leave out experts that do not suit labels of segments, or this number of labels."""
-        if not are_segments and n_labels <= MOST_LABELS:
+        if not self.edges or (not are_segments and n_labels <= MOST_LABELS):
             return self
-        edges = [e for e in self.edges if ":" not in e.template.symbols[0][0]]
+        word = self.edges[0].template.symbols[0][0]
+        spelled = {f"{word}:{feature}" for feature, *_ in SPELLED}
+        edges = [e for e in self.edges if e.template.symbols[0][0] not in spelled]
         dropped = {*given_templates(self.edges)} - {*given_templates(edges)}
         contexts = [e for e in self.contexts if e.template not in dropped]
         return self._replace(contexts=contexts, edges=edges)

@@ -149,3 +149,13 @@ def test_transitions_depend_on_spelling_unless_labels_are_many_or_of_segments():
     for labels, more in ((y, other), (names, [["B-Y"] * 40])):
         model = EmpiricalCRF().fit([*X, ["w"] * 40], [*labels, *more]).model_
         assert [name for t, _ in model._edges for name, _ in t.symbols] == ["token"] * 3
+
+
+def test_names_of_columns_may_have_colons():
+    rows = [[("a", "x"), ("b", "y"), ("a", "y")], [("b", "x"), ("c", "y")]]
+    labels = [["B-P", "I-P", "O"], ["O", "B-P"]]
+    proba = []
+    for name in ("tag", "-1:tag"):
+        X = [[{"word": word, name: tag} for word, tag in row] for row in rows]
+        proba.append(np.concatenate(EmpiricalCRF().fit(X, labels).predict_proba(X)))
+    assert_array_equal(*proba)
