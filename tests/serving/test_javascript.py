@@ -283,6 +283,7 @@ def test_what_cannot_be_learned(tmp_path):
 
 
 def live():
+    pytest.importorskip("docutils")
     spec = spec_from_file_location("live", DOCS / "live.py")
     module = module_from_spec(spec)
     sys.modules["live"] = module
