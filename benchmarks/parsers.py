@@ -1,4 +1,4 @@
-"""Programs for python-crfsuite, with their data, features and settings, compared with the same here."""
+"""Programs for python-crfsuite, with their data and settings, compared with the same here."""
 
 import argparse
 import json
