@@ -83,7 +83,7 @@ class Trainer:
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
         None is "lbfgs".
     params : dict, optional
-        As for :meth:`set_params`.
+        As for ``set_params``.
     verbose : bool, default=True
         Whether these methods are called, and so the log is printed.
 
