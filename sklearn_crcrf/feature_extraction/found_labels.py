@@ -257,6 +257,8 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
         return Found(labels, second, confidence)
 
     def _with_found(self, symbols: SequenceArray, found: Found) -> SequenceArray:
+        if not isinstance(self.marker, str | None):
+            raise ValueError(f"marker must be a str or None, got {self.marker!r}")
         observed = self._observed(symbols).data
         column = self._place_of_column(observed, symbols.lengths)
         words = observed.codes[:, column].astype(np.int64) + 1
@@ -274,8 +276,6 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
             return table.codes[:, column_number(self.groups, table.names)].astype(np.int64) + 1
         documents = np.zeros(len(words), dtype=np.int64)
         if self.marker is not None:
-            if not isinstance(self.marker, str):
-                raise ValueError(f"marker must be a str or None, got {self.marker!r}")
             first = symbols.offsets[:-1][symbols.lengths > 0]
             documents[first] = np.append(False, marks)[words[first]]
         return np.cumsum(documents)

@@ -180,7 +180,7 @@ def test_invalid():
         text_features("names", columns="word")
 
 
-@pytest.mark.parametrize("marker", [5, float, ["-DOCSTART-"]])
+@pytest.mark.parametrize("marker", [5, float, ["-DOCSTART-"], [0.0, 0.0, 0.0]])
 def test_a_marker_is_a_word(marker):
     X, y = [["a"], ["b"]] * 5, [["O"], ["N"]] * 5
     with pytest.raises(ValueError, match="marker must be a str or None"):
