@@ -1,4 +1,4 @@
-"""From text to spans: tokens, compared with those of spaCy, and the time of a text."""
+"""Compare our tokens with those of spaCy, and measure how long the spans of a text take."""
 
 import argparse
 import re

@@ -34,7 +34,7 @@ LEAST_FIT = 5.0
 # Losses that differ by less than this part are the same.
 SAME = 1e-4
 LEAST_TAG = {"tagger()": 6.0, "compat.Tagger.tag": 3.0, "with marginals": 3.0}
-# The peak of the memory of a fit, in multiples of that of python-crfsuite.
+# How much memory a fit may take at its peak, in multiples of what python-crfsuite takes.
 MOST_MEMORY = 1.5
 # Seconds and MB of a process that loads a model of CRFsuite, and labels one sequence.
 MOST_SECONDS, MOST_MB = 0.15, 40.0
