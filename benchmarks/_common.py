@@ -12,6 +12,7 @@ import gc
 import multiprocessing
 import platform
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -60,7 +61,7 @@ def begin(
     command = shlex.join(sys.argv[1:] if argv is None else argv)
     circumstances = [
         f"Python {platform.python_version()}, {', '.join(_versions())}",
-        f"{_cpu()}, {os.cpu_count()} cores; BLAS threads: {_threads()}; {_load()}",
+        f"{_cpu()}, {os.cpu_count()} cores; BLAS threads: {_threads()}; {_load()}; {_commit()}",
     ]
     command = f"python benchmarks/{parser.prog} {command}".rstrip()
     args.report.opening(parser.description, command, [*circumstances, *notes])
@@ -171,7 +172,21 @@ def _threads() -> int:
 def _load() -> str:
     if not hasattr(os, "getloadavg"):
         return "load unknown"
-    return f"load average {os.getloadavg()[0]:.1f} at the start"
+    load = os.getloadavg()[0]
+    return (
+        f"load average {load:.1f} at the "
+        f"start{', under load: times may be too long' * (load > 1.5)}"
+    )
+
+
+def _commit() -> str:
+    """The commit that is measured, with a plus sign if files differ from it."""
+    command = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    except OSError:
+        return "commit unknown"
+    return f"commit {found.stdout.strip() or 'unknown'}"
 
 
 def _resident(status: Path, field: str) -> int:

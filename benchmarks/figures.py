@@ -8,14 +8,17 @@ cell of another row, named by its first cell.
 """
 
 import argparse
-import csv
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+from benchmark_answers import read_page  # noqa: E402
+
 PAGES = ROOT / "docs" / "benchmarks"
 TEXTS = Path(__file__).with_name("figures.toml")
 GAP = r"[\s|`*-]+"  # between words
@@ -64,21 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     problems += [f"{path}: {figure} is from no page" for path, figure in unsourced(ROOT)]
     print("\n".join(problems) or "All figures are on the pages of the benchmarks.")
     return bool(problems)
-
-
-def read_page(path: Path) -> dict[str, list[dict[str, str]]]:
-    """The tables of a page by title; each row has its cells by column."""
-    tables = {}
-    page = path.read_text(encoding="utf-8")
-    table = r"^(.+)\n-+\n\n\.\. csv-table::\n   :header-rows: 1\n\n((?:   .+\n)+)"
-    for title, lines in re.findall(table, page, re.MULTILINE):
-        rows = csv.DictReader(line.strip() for line in lines.splitlines())
-        tables[unescaped(title)] = [{k: unescaped(v) for k, v in row.items()} for row in rows]
-    return tables
-
-
-def unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
 
 
 def find_row(rows: list[dict[str, str]], first_cells: str) -> dict[str, str]:

@@ -32,6 +32,7 @@ ROOTS = (DOCS.parent, Path(sklearn_crcrf.__file__).parents[1])
 ROOT = next(root for root in ROOTS if (root / "CHANGELOG.md").exists())
 
 sys.path.insert(0, str(DOCS))
+from benchmark_pages import open_page  # noqa: E402
 from gallery import SECTIONS  # noqa: E402
 from live import LiveTagger  # noqa: E402
 
@@ -204,6 +205,7 @@ def setup(app):
     app.add_directive("from-repository", FromRepository)
     app.add_directive("live-tagger", LiveTagger)
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
+    app.connect("source-read", open_page)
     app.connect("missing-reference", link_to_scikit_learn)
     app.connect("autodoc-skip-member", leave_out_fields)
     app.connect("doctree-read", drop_citations)
