@@ -34,6 +34,7 @@ ROOT = next(root for root in ROOTS if (root / "CHANGELOG.md").exists())
 sys.path.insert(0, str(DOCS))
 from benchmark_pages import open_page  # noqa: E402
 from gallery import SECTIONS  # noqa: E402
+from interactive import InteractiveFigure  # noqa: E402
 from live import LiveTagger  # noqa: E402
 
 extensions = [
@@ -204,6 +205,7 @@ class FromRepository(Include):
 def setup(app):
     app.add_directive("from-repository", FromRepository)
     app.add_directive("live-tagger", LiveTagger)
+    app.add_directive("interactive", InteractiveFigure)
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("source-read", open_page)
     app.connect("missing-reference", link_to_scikit_learn)

@@ -2,10 +2,7 @@
 
 import base64
 import gzip
-import json
 import re
-import shutil
-import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -13,6 +10,7 @@ from unicodedata import category
 
 import numpy as np
 import pytest
+from browsers import needs_chromium, needs_node, page, run_in_node
 from odd_words import ODD, corpus, others
 
 from sklearn_crcrf import CRF, EmpiricalCRF
@@ -20,12 +18,10 @@ from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.serving import load_tagger
 from sklearn_crcrf.serving.counted import spell
 
+__all__ = ["page"]  # a fixture
+
 DOCS = Path(__file__).parents[2] / "docs"
 MODULE = DOCS / "_static" / "live" / "tagger.js"
-NODE = shutil.which("node")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-needs_node = pytest.mark.skipif(NODE is None, reason="needs Node")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 # What a tagger of a file answers: labels and probabilities before and after it learned, and whether
 # it is the same again once it forgot.
@@ -52,19 +48,7 @@ async (Tagger, cases) => {
 
 def in_node(program, given):
     """What a function of the module and of something returns in Node."""
-    source = f"""
-    import * as module from "{MODULE.as_uri()}";
-    let text = "";
-    for await (const part of process.stdin) text += part;
-    const answer = await ({program})(module, JSON.parse(text));
-    console.log(JSON.stringify(answer));
-    """
-    command = [NODE, "--no-warnings", "--input-type=module", "--eval", source]
-    done = subprocess.run(
-        command, input=json.dumps(given), capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return run_in_node(MODULE, program, given)
 
 
 def without_surrogates(X, y=None):
@@ -131,19 +115,6 @@ def check(found, wanted):
 def test_labels_and_learning_in_node(tmp_path):
     given, wanted = zip(*cases(tmp_path), strict=True)
     check(in_node(f"(module, cases) => ({ANSWERS})(module.Tagger, cases)", given), wanted)
-
-
-@pytest.fixture(scope="module")
-def page():
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as driver:
-        args = ["--no-sandbox", "--disable-gpu"]
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=args)
-        page, errors = browser.new_page(), []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        yield page
-        assert errors == []
-        browser.close()
 
 
 @needs_chromium

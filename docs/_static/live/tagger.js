@@ -232,7 +232,7 @@ class Pairs {
 
 // --- sums over all labellings -----------------------------------------------------------------------
 
-function logSumExp(values) {
+export function logSumExp(values) {
   const top = Math.max(...values);
   if (top === -Infinity) return top;
   let sum = 0;
@@ -240,13 +240,12 @@ function logSumExp(values) {
   return top + Math.log(sum);
 }
 
-// The probabilities of the labels of each token, by the forward-backward algorithm in logarithms.
+// The scores of all labellings up to each token that end there in each label, summed in logarithms.
 // transition[t][i * n + j] is the score of label i at token t - 1 before label j at token t.
-function marginals(state, transition, begin, end) {
-  const T = state.length, n = begin.length, work = new Float64Array(n);
+export function forwardScores(state, transition, begin) {
+  const n = begin.length, work = new Float64Array(n);
   const forward = state.map((row) => Float64Array.from(row));
-  const backward = state.map(() => new Float64Array(n));
-  for (let t = 0; t < T; t++) {
+  for (let t = 0; t < state.length; t++) {
     for (let j = 0; j < n; j++) {
       if (t === 0) {
         forward[0][j] += begin[j];
@@ -256,6 +255,13 @@ function marginals(state, transition, begin, end) {
       forward[t][j] += logSumExp(work);
     }
   }
+  return forward;
+}
+
+// The scores of all labellings of what follows each token, given each label of it.
+export function backwardScores(state, transition, end) {
+  const T = state.length, n = end.length, work = new Float64Array(n);
+  const backward = state.map(() => new Float64Array(n));
   for (let t = T - 1; t >= 0; t--) {
     for (let i = 0; i < n; i++) {
       if (t === T - 1) {
@@ -268,19 +274,27 @@ function marginals(state, transition, begin, end) {
       backward[t][i] = logSumExp(work);
     }
   }
+  return backward;
+}
+
+// The probabilities of the labels of each token, by the forward-backward algorithm.
+export function marginals(state, transition, begin, end) {
+  const forward = forwardScores(state, transition, begin);
+  const backward = backwardScores(state, transition, end);
   return forward.map((row, t) => {
     const scores = row.map((score, j) => score + backward[t][j]), logZ = logSumExp(scores);
     return Array.from(scores, (score) => Math.exp(score - logZ));
   });
 }
 
-// The best path, by the algorithm of Viterbi; of equal ones that of the lowest labels.
-function bestPath(state, transition, begin, end) {
-  const T = state.length, n = begin.length;
+// The score of the best labelling up to each token that ends there in each label, and the label before
+// it; of equal ones the lowest.
+export function bestScores(state, transition, begin) {
+  const n = begin.length;
   const best = state.map((row) => Float64Array.from(row));
   const from = state.map(() => new Int32Array(n));
-  for (let j = 0; j < n && T; j++) best[0][j] += begin[j];
-  for (let t = 1; t < T; t++) {
+  for (let j = 0; j < n && best.length; j++) best[0][j] += begin[j];
+  for (let t = 1; t < best.length; t++) {
     for (let j = 0; j < n; j++) {
       let top = 0;
       for (let i = 1; i < n; i++) {
@@ -291,6 +305,12 @@ function bestPath(state, transition, begin, end) {
       best[t][j] += best[t - 1][top] + transition[t][top * n + j];
     }
   }
+  return { best, from };
+}
+
+// The best path, by the algorithm of Viterbi; of equal ones that of the lowest labels.
+export function bestPath(state, transition, begin, end) {
+  const T = state.length, n = begin.length, { best, from } = bestScores(state, transition, begin);
   const path = new Array(T);
   for (let t = T - 1; t >= 0; t--) {
     if (t < T - 1) {
