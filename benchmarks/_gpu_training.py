@@ -132,7 +132,7 @@ def _beside_others(name: str) -> Iterator[list[str]]:
     for n_sequences, n_tokens, n_labels in ((256, 64, 22), (32, 128, 205)):
         rng, device = np.random.default_rng(0), torch.device(name)
         order = TimeMajor(np.arange(n_sequences + 1) * n_tokens)
-        chain = DeviceChain(order, np.ones(n_sequences), Memory(n_labels, torch.float32, device))
+        chain = DeviceChain(order, np.ones(n_sequences), Memory(n_labels, np.float32, device))
         chain.scores.copy_(torch.tensor(rng.normal(size=(n_sequences * n_tokens, n_labels))))
         transition = rng.normal(size=(n_labels, n_labels))
         ours = _median(partial(chain.expected, transition), name)

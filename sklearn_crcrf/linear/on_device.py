@@ -1,7 +1,8 @@
 """The training objective of linear chains on a device of torch, and its minimum."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..criteria import Criterion, LogLoss, Piecewise, PseudoLikelihood, SoftmaxM
 from ..criteria.piecewise import WITH_TOKENS
 from ..solvers import lbfgs
 from ..structures import Chain, ScoreGradient, Scores
-from ..structures.chain.on_device import DeviceChain, Expected, Memory, TimeMajor
+from ..structures.chain.on_device import DeviceChain, Expected, Memory, TimeMajor, as_doubles
 from .corpus import Chunk
 from .problem import Problem
 from .terms import Terms
@@ -52,15 +53,18 @@ def check_on_device(problem: Problem, solver: str, device: Any) -> torch.device:
                 'solver="lbfgs", c1=0 and one of the criteria log_loss, softmax_margin, '
                 "pseudo_likelihood and piecewise, with linear chains"
             )
-    dtype = torch.float32 if problem.corpus.X.dtype == np.float32 else torch.float64
+    X = problem.corpus.X
+    is_sparse = sp.issparse(X) or isinstance(problem.criterion, Piecewise)
     try:
-        one = torch.ones((1, 1), dtype=dtype, device=device)
-        _sparse(sp.csr_array([[1.0]]), Memory(1, dtype, one.device)) @ one
+        memory = Memory(1, X.dtype, torch.empty(0, device=device).device)
+        one = memory.tensor(np.ones((1, 1)))
+        float(_both(sp.csr_array([[1.0]]) if is_sparse else np.ones((1, 1)), memory)[0] @ one)
     except (RuntimeError, AssertionError, TypeError) as error:
         raise ValueError(
-            f"device={str(device)!r} is not there, or has no sparse products of {dtype}: {error}"
+            f"device={str(device)!r} is not there, or has no {'sparse ' * is_sparse}products of "
+            f"{X.dtype}: {str(error).partition('. ')[0]}"
         ) from None
-    return one.device
+    return memory.device
 
 
 def minimise(
@@ -96,9 +100,25 @@ def minimise(
     objective = DeviceObjective(problem, check_on_device(problem, "lbfgs", device))
     x = torch.tensor(x0, device=objective.device)
     options["overwrite_x0"] = True
-    result = lbfgs(objective, x, callback=tell, **options)
+    with _full_precision():
+        result = lbfgs(objective, x, callback=tell, **options)
     result.update(x=np.array(OnDevice(result.x)), jac=np.array(OnDevice(result.jac)))
     return result
+
+
+@contextmanager
+def _full_precision() -> Iterator[None]:
+    """Let products of float32 have its precision on a GPU, which a setting of torch may lower."""
+    settings = torch.backends.cuda.matmul
+    # Torch refuses to read by its older name what was set by the newer one.
+    is_new = hasattr(settings, "fp32_precision")
+    name, full = ("fp32_precision", "ieee") if is_new else ("allow_tf32", False)
+    before = getattr(settings, name)
+    setattr(settings, name, full)
+    try:
+        yield
+    finally:
+        setattr(settings, name, before)
 
 
 class OnDevice:
@@ -134,16 +154,16 @@ class DeviceObjective:
 
     def __init__(self, problem: Problem, device: torch.device):
         X, n_labels = problem.corpus.X, problem.n_labels
-        dtype = torch.float32 if X.dtype == np.float32 else torch.float64
         self.device, self._precision = device, problem.sigma**-2.0
-        self._memory = Memory(n_labels, dtype, device)
+        self._memory = Memory(n_labels, X.dtype, device)
         self._n_node = problem.terms().n_node_weights
         self._terms = Terms(0, problem.shared_terms(), n_labels, problem.forbidden)
         self._shape, self._place = (X.shape[1], n_labels), None
         if problem.pairs is not None:
             pairs = problem.pairs.tocoo()
             self._place = self._memory.tensor(pairs.row * np.int64(n_labels) + pairs.col)
-            self._rows = torch.zeros(X.shape[1] * n_labels, dtype=dtype, device=device)
+            size = X.shape[1] * n_labels
+            self._rows = torch.zeros(size, dtype=self._memory.dtype, device=device)
         offsets, most = problem.corpus.offsets, self._most_tokens(n_labels)
         wanted = np.arange(most, offsets[-1] + most, most)
         ends = np.unique(np.searchsorted(offsets, wanted, side="right") - 1)
@@ -156,6 +176,8 @@ class DeviceObjective:
         n_scores = N_SCORES
         if self.device.type == "cuda":
             free, _ = torch.cuda.mem_get_info(self.device)
+            free += torch.cuda.memory_reserved(self.device)
+            free -= torch.cuda.memory_allocated(self.device)
             n_scores = free // (2 * N_TENSORS * self._memory.dtype.itemsize)
         return max(n_scores // n_labels, 1)
 
@@ -167,7 +189,7 @@ class DeviceObjective:
         w : tensor of shape (n_weights,)
         """
         node, n = w[: self._n_node], self._n_node
-        weights = self._terms.split(w[n:].cpu().double().numpy())
+        weights = self._terms.split(as_doubles(w[n:]))
         if self._place is None:
             rows = node.view(self._shape)
         else:
@@ -237,8 +259,7 @@ class Part:
         loss, found, transition = self.loss(state, scores.transition)
         out += self.transposed @ found
         ends = torch.stack([found[: self._n_first].sum(0), found[self._last].sum(0)])
-        begin, end = ends.cpu().double().numpy()
-        return loss, ScoreGradient(np.zeros(0), transition, begin, end, np.zeros(0))
+        return loss, ScoreGradient(np.zeros(0), transition, *as_doubles(ends), np.zeros(0))
 
 
 def _both(matrix: Any, memory: Memory) -> tuple[torch.Tensor, torch.Tensor]:
@@ -252,12 +273,13 @@ def _both(matrix: Any, memory: Memory) -> tuple[torch.Tensor, torch.Tensor]:
 def _sparse(matrix: Any, memory: Memory) -> torch.Tensor:
     matrix = sp.csr_array(matrix)
     kind = np.int32 if matrix.nnz < 2**31 else np.int64
-    places = (torch.tensor(a.astype(kind)) for a in (matrix.indptr, matrix.indices))
+    places = (
+        torch.tensor(a.astype(kind), device=memory.device) for a in (matrix.indptr, matrix.indices)
+    )
     with warnings.catch_warnings(action="ignore"):  # that it is in beta
-        tensor = torch.sparse_csr_tensor(
-            *places, torch.tensor(matrix.data), size=matrix.shape, check_invariants=False
+        return torch.sparse_csr_tensor(
+            *places, memory.tensor(matrix.data), size=matrix.shape, check_invariants=False
         )
-    return tensor.to(memory.device, memory.dtype)
 
 
 class _LogLoss:
@@ -329,7 +351,7 @@ class _PseudoLikelihood:
         state.scatter_add_(1, gold, -self._weight)
         is_gold = self._memory.rows("P", len(y)).zero_().scatter_(1, gold, 1.0)
         counts = is_gold[before].T @ state[first:] + state[before].T @ is_gold[first:]
-        return Expected(float(loss.sum()), state, counts.cpu().double().numpy())
+        return Expected(float(loss.sum()), state, as_doubles(counts))
 
 
 class _Piecewise:

@@ -1,6 +1,7 @@
 """Training on a device of torch, here its CPU, beside the kernels, enumeration and differences."""
 
 import sys
+import types
 import warnings
 from itertools import pairwise
 
@@ -20,9 +21,12 @@ from sklearn_crcrf.structures import Chain, Scores
 
 torch = pytest.importorskip("torch", reason="torch, which is an extra, is not installed")
 
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
 on_device = pytest.importorskip("sklearn_crcrf.linear.on_device")
 chains = pytest.importorskip("sklearn_crcrf.structures.chain.on_device")
 
+aten = torch.ops.aten
 CPU = torch.device("cpu")
 X, Y = make_addresses(60, random_state=0)
 RNG = np.random.default_rng(0)
@@ -123,7 +127,7 @@ def test_expected_counts_against_all_paths():
     rng, offsets, n = np.random.default_rng(4), np.array([0, 3, 4, 8, 10]), 3
     scores = Scores.of(rng.normal(size=(10, n)), rng.normal(size=(n, n)))
     order, weight = chains.TimeMajor(offsets), rng.random(4)
-    chain = chains.DeviceChain(order, weight, chains.Memory(n, torch.float64, CPU))
+    chain = chains.DeviceChain(order, weight, chains.Memory(n, np.float64, CPU))
     chain.scores.copy_(torch.tensor(scores.state[order.tokens]))
     value, state, transition = chain.expected(scores.transition)
     log_z, marginals, pairs = 0.0, np.zeros((10, n)), np.zeros((n, n))
@@ -138,12 +142,136 @@ def test_expected_counts_against_all_paths():
     assert_allclose(transition, pairs)
 
 
+class Recorded(TorchDispatchMode):
+    """What a graph of a GPU does: the same operations again, on the same memory.
+
+    Anything that waits for a number is an error while it records.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.n_replays = [], 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        assert function not in (aten._local_scalar_dense.default, aten._to_copy.default)
+        assert not any(tag == torch.Tag.data_dependent_output for tag in function.tags)
+        out = function(*args, **(kwargs or {}))
+        self.calls.append((function, args, kwargs or {}, out))
+        return out
+
+    def replay(self):
+        self.n_replays += 1
+        for function, args, kwargs, out in self.calls:
+            found = function(*args, **kwargs)
+            if found.data_ptr() != out.data_ptr():
+                out.copy_(found)
+
+
+@for_each("criterion", ["log_loss", "piecewise"])
+@for_each("y", [Y[:15], PARTIAL[:15]])
+def test_recursions_can_be_captured_and_replayed(criterion, y):
+    graphs = []
+
+    class Stream:
+        """Stands for streams, devices and contexts of CUDA."""
+
+        def __init__(self, *_, **__): ...
+        def wait_stream(self, other): ...
+        def __enter__(self): ...
+        def __exit__(self, *_): ...
+
+    def captured(graph, stream):
+        assert isinstance(stream, Stream)
+        graphs.append(graph)
+        return graph
+
+    def run(chain):
+        chain._graph = chain._graph or chain._captured()
+        chain._graph.replay()
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("Stream", "stream", "current_stream", "device"):
+            patch.setattr(torch.cuda, name, Stream)
+        patch.setattr(torch.cuda, "CUDAGraph", Recorded)
+        patch.setattr(torch.cuda, "graph", captured)
+        patch.setattr(chains.DeviceChain, "run", run)
+        problem = problem_of(CRF(criterion, constraints="IOB2", boundaries=True), X[:15], y)
+        patch.setattr(on_device, "N_SCORES", 100 * problem.n_labels)
+        device = assert_same(problem, rtol=1e-9)
+        assert_same(problem, 1000.0, rtol=1e-9)
+        assert len(graphs) == 2 * len(device.parts) > 2
+        assert {graph.n_replays for graph in graphs} == {4 if None in y[0] + y[1] else 2}
+
+
+def test_batches_by_the_memory_of_a_card(monkeypatch):
+    free = {"mem_get_info": (2800, 0), "memory_reserved": 400, "memory_allocated": 400}
+    memory = chains.Memory(5, np.float32, torch.device("cuda"))
+    objective = types.SimpleNamespace(device=memory.device, _memory=memory)
+    for known, n_tokens in (
+        ({}, 10),
+        ({"memory_allocated": 120}, 11),
+        ({"mem_get_info": (9, 0)}, 1),
+    ):
+        for name, value in {**free, **known}.items():
+            monkeypatch.setattr(torch.cuda, name, lambda device, value=value: value)
+        assert on_device.DeviceObjective._most_tokens(objective, 5) == n_tokens
+
+
+class NoDoubles(TorchDispatchMode):
+    """Some devices have no float64."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        given = (*args, *(kwargs or {}).values(), out)
+        assert not any(getattr(a, "dtype", a) is torch.float64 for a in given), function
+        return out
+
+
+@for_each("criterion", CRITERIA)
+@for_each("scale", [1.0, 1000.0])
+def test_no_doubles_where_there_are_none(criterion, scale):
+    with pytest.MonkeyPatch.context() as patch, NoDoubles():
+        patch.setattr(chains.Memory, "widest", torch.float32)
+        for y in (Y, PARTIAL) if criterion != "pseudo_likelihood" else (Y,):
+            options = {"dtype": "float32", "boundaries": True}
+            crf = CRF(criterion, **options)
+            assert_same(problem_of(crf, X[:20], y[:20]), scale, rtol=1e-4)
+        with pytest.warns(match="max_iter=3"):
+            crf.set_params(device="cpu", max_iter=3).fit(X[:20], Y[:20])
+
+
+@pytest.mark.parametrize("name", ["allow_tf32", "fp32_precision"])
+def test_products_have_their_full_precision(monkeypatch, name):
+    settings = torch.backends.cuda.matmul
+    if not hasattr(settings, name):
+        pytest.skip(f"this torch has no {name}")
+    state = {
+        "allow_tf32": lambda: settings.allow_tf32,
+        "fp32_precision": lambda: settings.fp32_precision,
+    }
+    lower = {"allow_tf32": True, "fp32_precision": "tf32"}[name]
+    before, seen = state[name](), []
+
+    def called(self, *args, original=on_device.DeviceObjective.__call__):
+        seen.append(getattr(settings, "fp32_precision", settings))
+        return original(self, *args)
+
+    monkeypatch.setattr(on_device.DeviceObjective, "__call__", called)
+    setattr(settings, name, lower)
+    try:
+        with pytest.warns(match="max_iter"):
+            CRF(device="cpu", dtype="float32", max_iter=2).fit(X, Y)
+        assert state[name]() == lower and set(seen) <= {"ieee", settings}
+    finally:
+        setattr(settings, name, before)
+
+
 def test_a_long_sequence_in_single_precision():
     rng, n = np.random.default_rng(5), 4
     offsets = np.array([0, 3000, 3010])
     scores = Scores.of(3 * rng.normal(size=(3010, n)), 3 * rng.normal(size=(n, n)))
     order = chains.TimeMajor(offsets)
-    chain = chains.DeviceChain(order, np.ones(2), chains.Memory(n, torch.float32, CPU))
+    chain = chains.DeviceChain(order, np.ones(2), chains.Memory(n, np.float32, CPU))
     chain.scores.copy_(torch.tensor(scores.state[order.tokens]))
     value, state, transition = chain.expected(scores.transition)
     log_z, expected = Chain(offsets).log_partition_and_gradient(scores, np.ones(2))
@@ -213,6 +341,51 @@ def test_progress_validation_and_interrupts(capsys):
         assert CRF(device="cpu", max_iter=2).fit(X, Y).n_iter_ == 2
 
 
+@for_each("when", [0, 1])
+def test_an_interrupt_before_the_first_step_leaves_the_model_as_it_was(when):
+    crf = CRF(device="cpu").fit(X, Y)
+    before, calls = dict(vars(crf)), []
+
+    def stop(self, *args, original=on_device.Part.add):
+        calls.append(1)
+        if len(calls) > when:
+            raise KeyboardInterrupt
+        return original(self, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(on_device.Part, "add", stop)
+        for model in (crf, CRF(device="cpu")):
+            calls.clear()
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X[:9], Y[:9])
+    assert vars(crf) == before and not hasattr(model, "coef_")
+
+
+class Callback:
+    """Keeps the transitions of the first iterations, then stops training."""
+
+    def __init__(self):
+        self.transitions = []
+
+    def setup(self, estimator, context): ...
+    def teardown(self, estimator, context): ...
+    def on_fit_task_begin(self, estimator, context, **_): ...
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator, **_):
+        self.transitions.append(fitted_estimator.transitions_)
+        return len(self.transitions) == 5
+
+
+def test_callbacks_see_the_weights_and_stop_training():
+    pytest.importorskip("sklearn.callback")
+    here, there = Callback(), Callback()
+    for callback, device in ((here, None), (there, "cpu")):
+        crf = CRF(device=device).set_callbacks(callback).fit(X, Y)
+        assert crf.n_iter_ == 5 and crf.converged_
+        assert_array_equal(callback.transitions[-1], crf.transitions_)
+    assert_allclose(there.transitions, here.transitions, rtol=1e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -223,6 +396,8 @@ def test_progress_validation_and_interrupts(capsys):
         ({"edge_columns": ["w"]}, "does not have edge_columns"),
         ({"device": "nowhere"}, "device='nowhere' is not there, or"),
         ({"device": "cuda:99"}, "device='cuda:99' is not there"),
+        ({"device": "meta"}, "device='meta' is not there, or has no sparse products of float64"),
+        ({"device": "meta", "dtype": "float32"}, "sparse products of float32: "),
         ({"criterion": SoftmaxMargin(-1.0)}, "cost must be finite and not negative"),
     ],
 )
@@ -250,7 +425,7 @@ def test_parameters_of_crfsuite():
 def test_probabilities_of_labels_and_partial_fit_are_refused():
     with pytest.raises(ValueError, match="does not have labels with probabilities"):
         CRF(device="cpu").fit([["a"]], [np.array([[0.3, 0.7]])], labels=["x", "y"])
-    with pytest.raises(ValueError, match='does not have solver="sgd"'):
+    with pytest.raises(ValueError, match="partial_fit has no device, but device='cpu'"):
         CRF(device="cpu").partial_fit(X, Y)
     with pytest.raises(TypeError):
         MEMM(device="cpu")

@@ -268,12 +268,14 @@ default="log_loss"
         Raises
         ------
         ValueError
-            If c1 is positive, or as in :meth:`fit`.
+            If c1 is positive, if there is a device, or as in :meth:`fit`.
         """
         since, y = self.__dict__, soft_labels(y, labels, pair_marginals)
         self._validate_params()  # which scikit-learn leaves out after the first call
         if self.c1 > 0:
             raise ValueError(f"partial_fit has no penalty of absolute values, but c1={self.c1}")
+        if self.device is not None:
+            raise ValueError(f"partial_fit has no device, but device={str(self.device)!r}")
         known = self._known_weights()
         with self._replaced_by(self._unfitted() if known is None else copy(self), since) as twin:
             twin.set_params(solver="sgd", max_iter=1)

@@ -13,8 +13,9 @@ A product of these is lost if it is below the least number. It counts at most B_
 number, relative to Z, so where B / C is large, or C is 0, a sequence is summed on the host.
 """
 
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,6 +26,8 @@ from .chain import Chain
 
 # How much a product that is lost may count at most, relative to Z.
 LOST = 1e-14
+# A graph of a GPU has about six kernels for each step, which take up memory.
+MOST_STEPS = 10_000
 
 
 class TimeMajor:
@@ -85,11 +88,19 @@ class Memory:
     Parameters
     ----------
     n_labels : int
-    dtype, device : of torch
+    numbers : dtype of numpy
+        float32 or float64.
+    device : torch.device
+
+    Attributes
+    ----------
+    dtype : torch.dtype
+        The same in torch.
     """
 
-    def __init__(self, n_labels: int, dtype: torch.dtype, device: torch.device):
-        self.n_labels, self.dtype, self.device = n_labels, dtype, device
+    def __init__(self, n_labels: int, numbers: Any, device: torch.device):
+        self.n_labels, self._numbers, self.device = n_labels, np.dtype(numbers), device
+        self.dtype: torch.dtype = getattr(torch, self._numbers.name)
         self._size, self._rows = 0, dict[str, torch.Tensor]()
 
     @property
@@ -109,9 +120,19 @@ class Memory:
         return self._rows[name][:n_tokens]
 
     def tensor(self, array: np.ndarray) -> torch.Tensor:
-        """Return an array on the device: integers as they are, others in the common precision."""
-        dtype = torch.int64 if array.dtype.kind == "i" else self.dtype
-        return torch.as_tensor(np.ascontiguousarray(array), device=self.device).to(dtype)
+        """Return an array on the device: integers as int64, others in the common precision."""
+        numbers = np.dtype(np.int64) if array.dtype.kind == "i" else self._numbers
+        return torch.as_tensor(np.ascontiguousarray(array, numbers), device=self.device)
+
+    @cached_property
+    def stream(self) -> torch.cuda.Stream:
+        """The stream of a GPU on which work is captured."""
+        return torch.cuda.Stream(self.device)
+
+
+def as_doubles(tensor: torch.Tensor) -> np.ndarray:
+    """Return a tensor as float64 array; its device need not have that type."""
+    return np.asarray(tensor.cpu(), dtype=float)
 
 
 class DeviceChain:
@@ -147,7 +168,7 @@ class DeviceChain:
         """
         top = transition.max()
         top = top if np.isfinite(top) else 0.0
-        self._E.copy_(torch.from_numpy(np.exp(transition - top)))
+        self._E.copy_(self._memory.tensor(np.exp(transition - top)))
         A, B, C, m, Q = map(self._rows, "ABCmP")  # before a GPU captures where they are
         self.run()
         n_first = self.order.bounds[1]
@@ -159,17 +180,16 @@ class DeviceChain:
             inexact = np.unique(self.order.sequence[wrong])
             is_exact = ~np.isin(self.order.sequence, inexact)
             weight = weight * self._memory.tensor(is_exact.astype(float))[:, None]
-            for rows in (A, B, Q):
-                rows[self._memory.tensor(np.flatnonzero(~is_exact))] = 0.0
-            C[self._memory.tensor(np.flatnonzero(~is_exact))] = 1.0
+            lost = self._memory.tensor(np.flatnonzero(~is_exact))
+            for rows, number in ((A, 0.0), (B, 0.0), (Q, 0.0), (C, 1.0)):
+                rows[lost] = number
         exact = C.to(self._memory.widest).log() + m
         exact[n_first:] += top
         value = float((exact * weight).sum())
         pairs = (A[self._before] * weight[n_first:]).T @ Q[n_first:]
-        counts = (pairs * self._E).to(self._memory.widest).cpu().numpy()
         torch.mul(A, B, out=A)
         A.mul_(weight)
-        found = Expected(value, A, counts)
+        found = Expected(value, A, as_doubles(pairs * self._E))
         return found if len(inexact) == 0 else self._with(found, inexact, transition)
 
     def _with(self, found: Expected, units: np.ndarray, transition: np.ndarray) -> Expected:
@@ -179,7 +199,7 @@ class DeviceChain:
         row = np.empty(self.n_tokens, dtype=np.int64)
         row[self.order.tokens] = np.arange(self.n_tokens)
         rows = self._memory.tensor(row[tokens])
-        scores = Scores.of(self.scores[rows].to(self._memory.widest).cpu().numpy(), transition)
+        scores = Scores.of(as_doubles(self.scores[rows]), transition)
         chain = Chain(np.append(0, np.cumsum(np.diff(offsets)[units])))
         log_z, gradient = chain.log_partition_and_gradient(scores, self.weight[units])
         found.state[rows] = self._memory.tensor(gradient.state)
@@ -192,19 +212,24 @@ class DeviceChain:
 
     def run(self) -> None:
         """Run the recursions; on a GPU they are captured once, and replayed."""
-        if self._memory.device.type != "cuda":
+        if self._memory.device.type != "cuda" or len(self.order.bounds) > MOST_STEPS:
             self._recursions()
             return
         if self._graph is None:
-            stream = torch.cuda.Stream(self._memory.device)
-            stream.wait_stream(torch.cuda.current_stream(self._memory.device))
+            self._graph = self._captured()
+        self._graph.replay()
+
+    def _captured(self) -> torch.cuda.CUDAGraph:
+        """Return the recursions as a graph of their device, which need not be the current one."""
+        graph, stream = torch.cuda.CUDAGraph(), self._memory.stream
+        with torch.cuda.device(self._memory.device):
+            stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
                 self._recursions()  # once before, so that libraries allocate what they need
-            torch.cuda.current_stream(self._memory.device).wait_stream(stream)
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
+            torch.cuda.current_stream().wait_stream(stream)
+            with torch.cuda.graph(graph, stream=stream):
                 self._recursions()
-        self._graph.replay()
+        return graph
 
     def _recursions(self) -> None:
         """Fill in A, B, C, m and Q, which is in P, from the scores."""
