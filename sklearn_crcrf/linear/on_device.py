@@ -259,7 +259,8 @@ class Part:
         loss, found, transition = self.loss(state, scores.transition)
         out += self.transposed @ found
         ends = torch.stack([found[: self._n_first].sum(0), found[self._last].sum(0)])
-        return loss, ScoreGradient(np.zeros(0), transition, *as_doubles(ends), np.zeros(0))
+        begin, end = as_doubles(ends)
+        return loss, ScoreGradient(np.zeros(0), transition, begin, end, np.zeros(0))
 
 
 def _both(matrix: Any, memory: Memory) -> tuple[torch.Tensor, torch.Tensor]:

@@ -167,18 +167,12 @@ class TensorHistory(History):
     def _written(
         self, slot: int, n_slots: int, x: Any, x_new: Any, gradient: Any, steepest: Any
     ) -> np.ndarray:
-        torch, m = arrays_of(x), self._memory
+        torch, y = arrays_of(x), self._rows[self._memory + slot]
         torch.sub(x_new, x, out=self._rows[slot])
-        torch.sub(gradient, self.gradient, out=self._rows[m + slot])
+        torch.sub(gradient, self.gradient, out=y)
         self.gradient.copy_(gradient)
-        products = np.zeros((2, 2 * m + 1))
-        y = self._rows[m + slot]
-        for first in (0, m):
-            rows = self._rows[first : first + n_slots]
-            found = torch.stack([rows @ steepest, rows @ y])
-            products[:, first : first + n_slots] = found.cpu().numpy()
-        products[:, -1] = torch.stack([steepest @ steepest, steepest @ y]).cpu().numpy()
-        return products
+        found = [torch.cat([self._rows @ v, (steepest @ v)[None]]) for v in (steepest, y)]
+        return np.asarray(torch.stack(found).cpu(), dtype=float)
 
     def _combine(self, coefficients: np.ndarray, x: Any, x_new: Any) -> None:
         torch, (*of_rows, of_steepest) = arrays_of(x), coefficients
