@@ -167,12 +167,16 @@ class TensorHistory(History):
     def _written(
         self, slot: int, n_slots: int, x: Any, x_new: Any, gradient: Any, steepest: Any
     ) -> np.ndarray:
-        torch, y = arrays_of(x), self._rows[self._memory + slot]
+        torch, m = arrays_of(x), self._memory
+        y = self._rows[m + slot]
         torch.sub(x_new, x, out=self._rows[slot])
         torch.sub(gradient, self.gradient, out=y)
         self.gradient.copy_(gradient)
-        found = [torch.cat([self._rows @ v, (steepest @ v)[None]]) for v in (steepest, y)]
-        return np.asarray(torch.stack(found).cpu(), dtype=float)
+        rows = self._rows[:n_slots], self._rows[m : m + n_slots], steepest[None]
+        found = [torch.cat([part @ v for part in rows]) for v in (steepest, y)]
+        products = np.zeros((2, 2 * m + 1))
+        products[:, np.r_[:n_slots, m : m + n_slots, 2 * m]] = torch.stack(found).cpu()
+        return products
 
     def _combine(self, coefficients: np.ndarray, x: Any, x_new: Any) -> None:
         torch, (*of_rows, of_steepest) = arrays_of(x), coefficients
