@@ -1,23 +1,22 @@
 """Columns of symbols: the observation of each token, as integer codes into unique strings."""
 
-from collections.abc import Iterable, Sequence
-from numbers import Number
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._kernels.sparse.keys import number_keys
+from .._kernels.text.tokens import advice_on, number_items
 from ..utils.memory import require_memory
 from ..utils.soundness import setting_state
 from ..utils.warning import warn_caller
-from .feature_dicts import Items, invalid_token, read_items
 from .ragged import SequenceArray, token_name
-from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
+from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary, describe
 
 # Bytes of a code, and of its copies when columns are checked, joined and moved.
 CELL = 16.0
-_SCALARS = (str, Number, np.bool_)
 
 
 class Bag(NamedTuple):
@@ -290,13 +289,14 @@ def symbols_by_key(X: SequenceArray) -> "SymbolTable | ItemTable":
         values, codes = np.unique(data, return_inverse=True)
         return SymbolTable(codes[:, None], [values.astype(str)], ["token"])
     if X.kind == "dicts":
-        return ItemTable(read_items(data.tolist(), X.offsets))
+        return ItemTable(X)
     vocabulary = Vocabulary()
     try:
         codes = vocabulary.add(data)
     except InvalidTokenError as error:
-        raise invalid_token(
-            "the token must be a str", X.offsets, error.index, error.token
+        raise ValueError(
+            f"{token_name('X', X.offsets, error.index)}: the token must be a str, "
+            f"but is {describe(error.token)}{advice_on(error.token)}"
         ) from None
     return SymbolTable(codes[:, None], [vocabulary.symbols], ["token"])
 
@@ -306,7 +306,7 @@ class ItemTable:
 
     Parameters
     ----------
-    items : Items
+    X : SequenceArray of feature dicts
 
     Raises
     ------
@@ -315,21 +315,21 @@ class ItemTable:
 
     Examples
     --------
-    >>> table = ItemTable(read_items([{"w": "a", "ab": True}, {"w": "b"}], np.array([0, 2])))
+    >>> X = SequenceArray.from_sequences([[{"w": "a", "ab": True}, {"w": "b"}]])
+    >>> table = ItemTable(X)
     >>> table.names, table.times.tolist(), table.columns(["w"]).column("w").tolist()
     (['w', 'ab'], [2, 1], ['a', 'b'])
     >>> table.bag(["w"]).names
     ['ab=True']
     """
 
-    def __init__(self, items: Items):
-        vocabulary = Vocabulary()
-        ids = vocabulary.add(_texts(items))
-        shape = (len(items.starts) - 1, len(items.keys))
-        self.names = items.keys
-        self._symbols = np.array(vocabulary.symbols, dtype=object)
-        self._by_key = sp.csr_array((ids, items.key_ids, items.starts), shape=shape).tocsc()
-        self._check(items)
+    def __init__(self, X: SequenceArray):
+        where = partial(token_name, "X", X.offsets)
+        self.names, symbols, keys, ids, starts = number_items(X.data.tolist(), where)
+        shape = (len(X.data), len(self.names))
+        self._symbols = np.array(symbols, dtype=object)
+        self._by_key = sp.csr_array((ids, keys, starts), shape=shape).tocsc()
+        self._check(where)
 
     def __len__(self) -> int:
         return self._by_key.shape[0]
@@ -404,29 +404,15 @@ class ItemTable:
         matrix = sp.csr_array((np.ones(len(ids)), ids, starts), (len(self), len(names)))
         return Bag(matrix, [names[i] for i in order.tolist()])
 
-    def _check(self, items: Items) -> None:
+    def _check(self, where: Callable[[int], str]) -> None:
         token, symbol = self._by_key.indices, self._by_key.data
         same = np.flatnonzero(token[1:] == token[:-1])
         same = same[symbol[same] != symbol[same + 1]]
         key, next_key = np.searchsorted(self._by_key.indptr, [same, same + 1], side="right") - 1
         twice = np.flatnonzero(key == next_key)
         if len(twice):
-            where = token_name("X", items.offsets, token[same[twice[0]]])
-            raise ValueError(f"{where}: {self.names[key[twice[0]]]!r} has two values")
-
-
-def _texts(items: Items) -> list[str]:
-    """Return every value as a string."""
-    doubtful = items.kinds - {str, bool, int}
-    if doubtful:
-        for i, value in enumerate(items.values):
-            if type(value) in doubtful and (not isinstance(value, _SCALARS) or value != value):
-                what = f"{items.key(i)!r} must be a str, number, dict or list"
-                raise items.invalid(i, what, value)
-    if items.kinds <= {str}:
-        return items.values
-    # Comparing types comes first, as it takes half of the time of isinstance.
-    return [v if type(v) is str or isinstance(v, str) else str(v) for v in items.values]
+            at = same[twice[0]]
+            raise ValueError(f"{where(token[at])}: {self.names[key[twice[0]]]!r} has two values")
 
 
 def join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:

@@ -1,9 +1,8 @@
 """From tokens to rows of a sparse matrix."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from numbers import Integral, Real
+from collections.abc import Callable, Iterator
+from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +10,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
 from .._kernels.sparse.columns import some_entries
-from .._kernels.sparse.keys import distinct_codes, number_keys
-from .._kernels.text.strings import StringTable, split_values
+from .._kernels.sparse.keys import distinct_codes
 from .._kernels.text.tokens import number_attributes
-from ..data.feature_dicts import Items, invalid_token, read_items
 from ..data.ragged import SequenceArray, token_name
 from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable, require_symbols, warn_of_empty_tokens
-from ..data.vocabulary import JoinedStrings, Vocabulary
+from ..data.vocabulary import Vocabulary
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._base import SequenceTransformer, as_symbols, is_frame
@@ -166,15 +163,15 @@ class SequenceVectorizer(SequenceTransformer):
         except TypeError:
             return False
 
-    def _learn(self, X: SequenceArray) -> Attributes:
-        """Number all attributes that occur often enough."""
+    def _learn(self, X: SequenceArray, lists: bool = False) -> Attributes:
+        """Number all attributes that occur often enough; ``lists`` is as of read_attributes."""
         check_scalar(self.min_freq, "min_freq", Integral, min_val=1)
         if not isinstance(self.separator, str):
             raise ValueError(f"separator must be a str, got {self.separator!r}")
         if not self._is_of_numbers():
             raise ValueError(f"dtype must be a type of numbers, got {self.dtype!r}")
         vocabulary = Vocabulary()
-        attributes = read_attributes(X, vocabulary, self.separator, learn=True)
+        attributes = read_attributes(X, vocabulary, self.separator, learn=True, lists=lists)
         warn_of_empty_tokens(X)
         if self.min_freq > 1:
             counts = np.bincount(attributes.ids[attributes.ids >= 0], minlength=len(vocabulary))
@@ -192,13 +189,18 @@ def _read(X: Any) -> SequenceArray:
     return as_symbols(X) if is_frame(X) else as_sequences(X).X
 
 
-def rows_of(vectorizer: Any, X: SequenceArray, learn: bool = False) -> SequenceArray:
-    """Turn tokens that have been read into rows, with the attributes that are known or occur."""
+def rows_of(
+    vectorizer: Any, X: SequenceArray, learn: bool = False, lists: bool = False
+) -> SequenceArray:
+    """Turn tokens that have been read into rows, with the attributes that are known or occur.
+
+    With ``lists`` tokens are as CRFsuite takes them: lists of attributes, and bytes.
+    """
     if learn:
-        ids, values, starts = vectorizer._learn(X)
+        ids, values, starts = vectorizer._learn(X, lists)
     else:
         vocabulary = vectorizer.vocabulary_
-        ids, values, starts = read_attributes(X, vocabulary, vectorizer.separator)
+        ids, values, starts = read_attributes(X, vocabulary, vectorizer.separator, lists=lists)
     if (ids < 0).any():
         values, ids, starts = some_entries(starts, ids, np.ascontiguousarray(values))
     dtype = np.dtype(vectorizer.dtype)
@@ -218,7 +220,11 @@ def rows_of(vectorizer: Any, X: SequenceArray, learn: bool = False) -> SequenceA
 
 
 def read_attributes(
-    X: SequenceArray, vocabulary: Vocabulary, separator: str, learn: bool = False
+    X: SequenceArray,
+    vocabulary: Vocabulary,
+    separator: str,
+    learn: bool = False,
+    lists: bool = False,
 ) -> Attributes:
     """Number the attributes of X; with ``learn`` all, else those of the vocabulary, and -1.
 
@@ -230,21 +236,11 @@ def read_attributes(
     if isinstance(data, SymbolTable):
         return _read_columns(data, number, separator)
     tokens = (data.astype(str) if data.dtype.kind in "biu" else data).tolist()
-    kinds = set(map(type, tokens))
-    if kinds <= {str}:
+    if set(map(type, tokens)) <= {str}:
         ids = number(tokens)
         return Attributes(ids, np.broadcast_to(1.0, ids.shape), np.arange(len(ids) + 1))
-    with suppress(TypeError, ValueError):
-        return Attributes(*number_attributes(tokens, separator, vocabulary._table, learn))
-    # What is no attribute is found again, and named with its sequence and position.
-    if kinds != {dict}:
-        for i, token in enumerate(tokens):
-            if isinstance(token, list) and all(isinstance(name, str) for name in token):
-                tokens[i] = Counter(token)
-            elif not isinstance(token, (str, Mapping)):
-                raise invalid_token("the token must be a str or a dict", offsets, i, token)
-        tokens = [{token: True} if isinstance(token, str) else token for token in tokens]
-    return _number_items(read_items(tokens, offsets), number, separator)
+    where = partial(token_name, "X", offsets)
+    return Attributes(*number_attributes(tokens, separator, vocabulary._table, learn, where, lists))
 
 
 def _read_columns(table: SymbolTable, number: Callable, separator: str) -> Attributes:
@@ -264,29 +260,3 @@ def _read_columns(table: SymbolTable, number: Callable, separator: str) -> Attri
         np.take(id_of_code, codes, out=ids[j], mode="wrap")
     ids, starts = ids.T.ravel(), np.arange(len(table) + 1) * len(ids)
     return Attributes(ids, np.broadcast_to(values.ravel(), ids.shape), starts)
-
-
-def _number_items(items: Items, number: Callable, separator: str) -> Attributes:
-    table = StringTable()
-    value_ids = np.empty(len(items.values), dtype=np.int32)
-    numbers = np.empty(len(items.values))
-    for i in split_values(items.values, table, value_ids, numbers):
-        numbers[i] = _as_number(items.values[i])
-    infinite = np.flatnonzero(~np.isfinite(numbers))
-    if len(infinite):
-        what = f"the value of {items.key(infinite[0])!r} must be a str, finite number, dict or list"
-        raise items.invalid(infinite[0], what, items.values[infinite[0]])
-    pairs = items.key_ids * np.int64(len(table.symbols) + 1) + (value_ids + 1)
-    ids, first = number_keys(pairs)
-    endings = ["", *(separator + symbol for symbol in table.symbols)]
-    unique = np.array([items.key_ids[first], value_ids[first] + 1])
-    ids = number(JoinedStrings([items.keys, endings], unique))[ids]
-    return Attributes(ids, numbers, items.starts)
-
-
-def _as_number(value: Any) -> float:
-    """Return a number as float, NaN for any other value."""
-    try:
-        return float(value) if isinstance(value, (Real, np.bool_)) else np.nan
-    except OverflowError:
-        return np.inf

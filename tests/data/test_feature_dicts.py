@@ -3,6 +3,7 @@
 import pytest
 from cases import for_each
 from sklearn.base import clone
+from sklearn_crcrf._kernels.text.tokens import number_items
 
 from sklearn_crcrf import (
     CRF,
@@ -13,7 +14,6 @@ from sklearn_crcrf import (
     StructuredPerceptron,
     Window,
 )
-from sklearn_crcrf.data.feature_dicts import read_items
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -98,8 +98,8 @@ def test_a_dict_twice_is_no_cycle():
 
 def test_names_and_order():
     token = {"a": {"b": "x", "c": {"d": 2.0, "e": ["f", "g"]}}, "h": {"z", "y"}, "i": True}
-    items = read_items([{"a": "1"}, token], [0, 2])
-    assert [items.key(i) for i in range(len(items.values))] == [
+    keys, symbols, key_ids, symbol_ids, starts = number_items([{"a": "1"}, token], str)
+    assert [keys[i] for i in key_ids] == [
         "a",
         "a:b",
         "a:c:d",
@@ -109,8 +109,8 @@ def test_names_and_order():
         "h:z",
         "i",
     ]
-    assert items.values == ["1", "x", 2.0, True, True, True, True, True]
-    assert items.starts.tolist() == [0, 1, 8]
+    assert [symbols[i] for i in symbol_ids] == ["1", "x", "2.0"] + ["True"] * 5
+    assert starts.tolist() == [0, 1, 8]
 
 
 @for_each("value", [nested(5000), [[[]]] * 3, cyclic()])

@@ -162,6 +162,11 @@ def test_keys_and_values_that_are_written_alike_are_one_attribute():
     assert rows([[{"a": "b=c", "a=b": "c", "a=b=c": 2}]]) == [{"a=b=c": 4}]
 
 
+def test_numbers_that_are_zero_are_attributes_of_every_type():
+    zeros = {"int": 0, "float": 0.0, "bool": False, "np": np.int8(0)}
+    assert rows([[zeros]]) == [dict.fromkeys(zeros, 0)]
+
+
 def test_mappings_and_dicts_of_other_shapes():
     tokens = [{"a": "x", "b": 1}, OrderedDict(b=1, a="x"), MappingProxyType({"b": 1}), {}]
     assert rows([tokens]) == [{"a=x": 1, "b": 1}, {"a=x": 1, "b": 1}, {"b": 1}, {}]
@@ -206,14 +211,14 @@ def test_wrong_min_freq(value, error):
     [
         (None, "the token must be a str or a dict, but is None"),
         (float("nan"), "the token must be a str or a dict, but is nan"),
-        (4, "the token must be a str or a dict, but is of type int"),
+        (4, "the token must be a str or a dict, but is .*, of type int"),
         ({"w": None}, "the value of 'w' must be .*, but is None"),
-        ({"w": {"v": b"x"}}, "the value of 'w:v' must be .*, but is of type bytes"),
-        ({"w": 10**400}, "the value of 'w' must be .*, but is of type int"),
+        ({"w": {"v": b"x"}}, "the value of 'w:v' must be .*, but is .*, of type bytes"),
+        ({"w": 10**400}, "the value of 'w' must be .*, but is .*, of type int"),
         ({"w": float("nan")}, "the value of 'w' must be .*, but is nan"),
         ({"w": {"v": np.inf}}, "the value of 'w:v' must be .*, but is inf"),
-        ({"w": ["x", 3]}, "the members of 'w' must be str, but is of type int"),
-        ({3: "x"}, "a key of a feature dict must be a str, but is of type int"),
+        ({"w": ["x", 3]}, "the members of 'w' must be str, but is .*, of type int"),
+        ({3: "x"}, "a key of a feature dict must be a str, but is .*, of type int"),
     ],
 )
 def test_invalid_tokens_are_located(token, message):
@@ -226,8 +231,13 @@ def test_invalid_tokens_are_located(token, message):
 def test_lists_of_attributes():
     found = rows([[["a", "b", "a"], "a", [], {"a": 3}]])
     assert found == [{"a": 2, "b": 1}, {"a": 1}, {}, {"a": 3}]
-    for token in (["a", 1], [1.0], ("a", "b"), [["a"]]):
-        with pytest.raises(ValueError, match="position 1: the token must be a str or a dict, but"):
+    for token, message in (
+        (["a", 1], "attributes must be str, but is 1"),
+        ([1.0], "attributes must be str, but is 1.0, .*; the rows of numbers .* a 2-D array"),
+        (("a", "b"), "the token must be a str or a dict, but .*; name its parts in a dict"),
+        ([["a"]], "attributes must be str, but is ..a.., of type list"),
+    ):
+        with pytest.raises(ValueError, match=f"X, sequence 0, position 1: {message}"):
             SequenceVectorizer().fit([[["a"], token]])
 
 

@@ -11,7 +11,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.base.unwrap import tagger_of
 from sklearn_crcrf.data import symbols
-from sklearn_crcrf.data.feature_dicts import read_items
 from sklearn_crcrf.estimators.semi_markov import SegmentFeatures, SegmentGazetteer
 from sklearn_crcrf.feature_extraction import (
     FoundLabels,
@@ -81,7 +80,8 @@ def test_segments_are_found_in_X_that_is_read_once(monkeypatch):
     X, gazetteer = as_dicts(["bias", "tag", "word"]), SegmentGazetteer({"a": ["dog"]})
     expected = gazetteer.fit(X).transform(X)
     n_read = []
-    monkeypatch.setattr(symbols, "read_items", lambda *args: n_read.append(1) or read_items(*args))
+    read = symbols.number_items
+    monkeypatch.setattr(symbols, "number_items", lambda *args: n_read.append(1) or read(*args))
     found = gazetteer.fit_transform(X)
     assert n_read == [1]
     assert gazetteer.column_ == "word"

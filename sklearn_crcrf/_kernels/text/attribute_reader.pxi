@@ -16,22 +16,22 @@ cdef enum:
     BATCH = 64
     TOKENS_AT_ONCE = 128
 
-cdef str COLON = ":"
+cdef str COLON = ":", TRUE = "True"
 cdef tuple LISTS = (list, tuple, set, frozenset)
 cdef tuple NESTED = (dict, *LISTS)
+cdef tuple SCALARS = (str, Number, np.bool_)
 
 
 cdef class AttributeReader:
     """Reads tokens that are strings or feature dicts.
 
     strings has the names of all attributes; separator stands between a key and a string; with
-    lists, a token may also be a list of attributes, as in CRFsuite.
+    lists, a token may also be a list of attributes, and strings may be bytes, as in CRFsuite.
     """
 
-    def __cinit__(self, FrozenStrings strings not None, str separator not None, bint lists,
-                  bint is_single):
+    def __cinit__(self, FrozenStrings strings, str separator, bint lists, bint is_single):
         self.strings, self.separator = strings, separator
-        self.lists, self.is_single = lists, is_single
+        self.lists, self.decodes, self.is_single = LISTS if lists else (), lists, is_single
 
     def attributes(self, tokens):
         """For each token, a list of (number, value) in reading order; -1 for unknown attributes."""
@@ -78,13 +78,19 @@ cdef class AttributeReader:
     cdef int read_token(self, object token, Py_ssize_t position, Attributes *out) except -1:
         if type(token) is dict:
             return self.read_items(token, None, 1, position, out)
-        if isinstance(token, str):
+        if isinstance(token, str) and self.separator is not None:
             return add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
-        if self.lists and isinstance(token, LISTS):
-            return self.read_list(token, position, out)
+        if isinstance(token, self.lists):
+            # An attribute counts as often as it occurs.
+            for attribute in self.members(token, "attributes must be str", position, token):
+                add(out, NULL, <PyObject *>attribute, NULL, NULL, 1.0)
+            return 0
         if isinstance(token, Mapping):
             return self.read_items(dict(token), None, 1, position, out)
-        raise wrong("the token must be a str or a dict", position, token)
+        what = "the token must be a dict" if self.separator is None else (
+            "the token must be a str or a dict"
+        )
+        raise self.wrong(what, position, token, advice_on(token))
 
     cdef int read_items(
         self, dict token, str prefix, int level, Py_ssize_t position, Attributes *out
@@ -93,7 +99,7 @@ cdef class AttributeReader:
         cdef:
             Py_ssize_t at = 0
             PyObject *before = NULL if prefix is None else <PyObject *>prefix
-            PyObject *separator = <PyObject *>self.separator
+            PyObject *separator = NULL if self.separator is None else <PyObject *>self.separator
             PyObject *key
             PyObject *value
             long long number
@@ -101,14 +107,20 @@ cdef class AttributeReader:
         out.n_read += 1 + len(token)
         while PyDict_Next(token, &at, &key, &value):
             if not PyUnicode_Check(key):
-                raise wrong("a key of a feature dict must be a str", position, <object>key)
-            if PyUnicode_Check(value):
+                name = self.text(<object>key, "a key of a feature dict must be a str", position)
+                self.read_items({name: <object>value}, prefix, level, position, out)
+            elif PyUnicode_Check(value):
                 add(out, before, key, separator, value, 1.0)
+            elif separator == NULL and (PyBool_Check(value) or is_int(value)):
+                text = str(<object>value)
+                add(out, before, key, NULL, <PyObject *>text, 1.0)
+            elif separator == NULL and not is_dict(value):
+                self.read_value(prefix, <str>key, <object>value, level, position, out)
             elif is_float(value) and is_moderate(PyFloat_AS_DOUBLE(value)):
                 add(out, before, key, NULL, NULL, PyFloat_AS_DOUBLE(value))
             elif PyBool_Check(value):
                 # An attribute that is 0 changes no score.
-                if <object>value is True or self.learns:
+                if <object>value is True or self.where is not None:
                     add(out, before, key, NULL, NULL, <double>(<object>value is True))
             elif is_dict(value):
                 self.read_dict(prefix, <str>key, <dict>value, level, position, out)
@@ -116,7 +128,7 @@ cdef class AttributeReader:
                 if is_int(value):
                     number = PyLong_AsLongLongAndOverflow(value, &overflow)
                     if not overflow:
-                        if number != 0:
+                        if number != 0 or self.where is not None:
                             add(out, before, key, NULL, NULL, <double>number)
                         continue
                 # Other code may run, and change the dict.
@@ -129,59 +141,87 @@ cdef class AttributeReader:
         """Read a feature dict that is the value of a key."""
         if level >= DEEPEST or out.n_read > MOST_NESTED:
             problem = sizes.problem_of_nesting(level + 1, out.n_read)
-            raise ValueError(f"tokens, position {position}: the feature dict {problem}")
+            raise ValueError(f"{self.place(position)}: the feature dict {problem}")
         return self.read_items(value, joined(prefix, key), level + 1, position, out)
 
     cdef int read_value(
         self, str prefix, str key, object value, int level, Py_ssize_t position, Attributes *out
     ) except -1:
         """Read a value of a feature dict that is not a string."""
-        cdef PyObject *before = NULL if prefix is None else <PyObject *>prefix
+        cdef:
+            PyObject *before = NULL if prefix is None else <PyObject *>prefix
+            PyObject *symbol = <PyObject *>TRUE if self.separator is None else NULL
         if isinstance(value, LISTS):
             inner = joined(prefix, key)
-            if self.learns and isinstance(value, (set, frozenset)):
-                value = sorted(value)
-            for member in value:
-                if not isinstance(member, str):
-                    raise wrong(f"the members of {key!r} must be str", position, member)
-                add(out, <PyObject *>inner, <PyObject *>member, NULL, NULL, 1.0)
+            for member in self.members(value, f"the members of {inner!r} must be str", position):
+                add(out, <PyObject *>inner, <PyObject *>member, NULL, symbol, 1.0)
             return 0
         if isinstance(value, Mapping):
             return self.read_dict(prefix, key, dict(value), level, position, out)
-        return add(out, before, <PyObject *>key, NULL, NULL, self.number(key, value, position))
+        if self.separator is None:
+            if not isinstance(value, SCALARS) or value != value:
+                what = f"{joined(prefix, key)!r} must be a str, number, dict or list"
+                raise self.wrong(what, position, value)
+            text = str(value)
+            return add(out, before, <PyObject *>key, NULL, <PyObject *>text, 1.0)
+        if self.decodes and isinstance(value, bytes):
+            text = self.text(value, "", position)
+            return add(out, before, <PyObject *>key, <PyObject *>self.separator, <PyObject *>text, 1.0)
+        number = self.number(joined(prefix, key), value, position)
+        return add(out, before, <PyObject *>key, NULL, NULL, number)
 
     cdef double number(self, str key, object value, Py_ssize_t position) except? -1:
         """A value that is a number."""
         cdef double number
         what = f"the value of {key!r} must be a str, finite number, dict or list"
         if not isinstance(value, (Real, np.bool_)):
-            raise wrong(what, position, value)
+            raise self.wrong(what, position, value)
         try:
             number = float(value)
         except OverflowError:
             number = INFINITY
         if not isfinite(number):
-            raise ValueError(f"tokens, position {position}: {what}, but is {shortened(value)}")
+            raise ValueError(f"{self.place(position)}: {what}, but is {shortened(value)}")
         if self.is_single and not isfinite(<float>number):
-            raise ValueError(f"tokens, position {position}: {number} is too large for float32")
+            raise ValueError(f"{self.place(position)}: {number} is too large for float32")
         return number
 
-    cdef int read_list(self, object token, Py_ssize_t position, Attributes *out) except -1:
-        """Read a list of attributes; an attribute counts as often as it occurs."""
-        for attribute in token:
-            if not isinstance(attribute, str):
-                raise wrong("attributes must be str", position, attribute)
-            add(out, NULL, <PyObject *>attribute, NULL, NULL, 1.0)
-        return 0
+    cdef list members(self, object value, str what, Py_ssize_t position, object token=None):
+        """The strings in a list or set; ``what`` says what they must be."""
+        cdef list found = [self.text(member, what, position, token) for member in value]
+        # The order of a set differs from run to run.
+        if self.where is not None and isinstance(value, (set, frozenset)):
+            found.sort()
+        return found
+
+    cdef str text(self, object value, str what, Py_ssize_t position, object token=None):
+        """A string, or bytes where they are allowed; ``what`` says what it must be."""
+        if isinstance(value, str):
+            return str(value)
+        if self.decodes and isinstance(value, bytes):
+            try:
+                return value.decode("utf-8")
+            except UnicodeDecodeError:
+                what = "bytes must be UTF-8"
+        raise self.wrong(what, position, value, advice_on(token))
+
+    cdef str place(self, Py_ssize_t position):
+        return f"tokens, position {position}" if self.where is None else self.where(position)
+
+    cdef object wrong(self, str what, Py_ssize_t position, object value, str advice=""):
+        error = TypeError if self.where is None else ValueError
+        return error(f"{self.place(position)}: {what}, but is {shortened(value)}{advice}")
 
 
 def number_attributes(
-    list tokens not None, str separator not None, StringTable table not None, bint learn
+    list tokens not None, str separator not None, StringTable table not None, bint learn, where,
+    bint lists=False,
 ):
-    """Number the attributes of tokens that are strings or feature dicts.
+    """Number the attributes of tokens that are strings, feature dicts or lists of strings.
 
-    With learn, new attributes are added to the table, else their ids are -1. Raises TypeError or
-    ValueError for what is no attribute.
+    With learn, new attributes are added to the table, else their ids are -1. where names a token
+    by its number, in the ValueError for what is no attribute. With lists, tokens are as CRFsuite
+    takes them.
 
     Returns
     -------
@@ -189,17 +229,45 @@ def number_attributes(
     values : double (n_attributes,)
     starts : int64 (n_tokens + 1,)
     """
+    cdef AttributeReader reader = AttributeReader(None, separator, lists, False)
+    reader.where = where
+    reader.lists = (*LISTS, Iterator) if lists else (list,)
+    (ids,), values, starts = read_all(reader, tokens, (table,), learn)
+    return ids, values, starts
+
+
+def number_items(list tokens not None, where):
+    """Number the keys of feature dicts, and the symbols that are their values.
+
+    where is as for number_attributes.
+
+    Returns
+    -------
+    keys, symbols : list of str
+    key_ids, symbol_ids : int32 (n_items,)
+    starts : int64 (n_tokens + 1,)
+    """
     cdef:
-        AttributeReader reader
+        AttributeReader reader = AttributeReader(None, None, False, False)
+        StringTable keys = StringTable(), symbols = StringTable()
+    reader.where = where
+    ids, _, starts = read_all(reader, tokens, (keys, symbols), True)
+    return keys.symbols, symbols.symbols, ids[0], ids[1], starts // 2
+
+
+cdef tuple read_all(AttributeReader reader, list tokens, tuple tables, bint learn):
+    """Number the attributes of all tokens: the i-th of n in table i modulo n."""
+    cdef:
         Attributes found
         Text[BATCH] texts
+        StringTable table
         int64_t[::1] starts = np.zeros(len(tokens) + 1, dtype=np.int64)
-        int32_t[::1] ids
+        int32_t[:, ::1] ids
         double[::1] values
-        int64_t first, start, t, k
+        Attribute *attribute
+        int64_t first, t, k, i, at, n_tables = len(tables)
+        int n
         list parts = []
-    reader = AttributeReader(FrozenStrings(*frozen_arrays([])), separator, False, False)
-    reader.learns = True
     memset(&found, 0, sizeof(Attributes))
     try:
         for first in range(0, len(tokens), TOKENS_AT_ONCE):
@@ -208,22 +276,28 @@ def number_attributes(
                 found.n_read = 0
                 reader.read_token(tokens[t], t, &found)
                 starts[t + 1] = starts[first] + found.n
-            ids, values = np.empty(found.n, dtype=np.int32), np.empty(found.n)
-            for start in range(0, found.n, BATCH):
-                for k in range(start, min(start + BATCH, found.n)):
-                    values[k] = found.found[k].value
-                    texts[k - start] = text_in(&found.found[k], found.text)
-                table.number(texts, <int>min(<int64_t>BATCH, found.n - start), &ids[start], learn)
+            ids = np.empty((n_tables, found.n // n_tables), dtype=np.int32)
+            values = np.empty(found.n // n_tables)
+            for i in range(n_tables):
+                table, at = tables[i], 0
+                while at < values.shape[0]:
+                    n = <int>min(<int64_t>BATCH, values.shape[0] - at)
+                    for k in range(n):
+                        attribute = &found.found[(at + k) * n_tables + i]
+                        values[at + k] = attribute.value
+                        texts[k] = text_in(attribute, found.text)
+                    table.number(texts, n, &ids[i, at], learn)
+                    at += n
             parts.append((ids.base, values.base))
     finally:
         free_attributes(&found)
-    ids, values = np.empty(starts[len(tokens)], dtype=np.int32), np.empty(starts[len(tokens)])
-    start = starts[len(tokens)]
+    at = starts[len(tokens)] // n_tables
+    ids, values = np.empty((n_tables, at), dtype=np.int32), np.empty(at)
     while parts:  # so that no more than one part is in memory twice
         some_ids, some_values = parts.pop()
-        start -= len(some_ids)
-        ids.base[start : start + len(some_ids)] = some_ids
-        values.base[start : start + len(some_ids)] = some_values
+        ids.base[:, at - len(some_values) : at] = some_ids
+        values.base[at - len(some_values) : at] = some_values
+        at -= len(some_values)
     return ids.base, values.base, starts.base
 
 
@@ -244,7 +318,9 @@ cdef list read_strings(object tokens, Attributes *out):
         token = kept[t]
         if type(token) is not str:
             if not isinstance(token, str):
-                raise wrong("the token must be a str", t, token)
+                raise TypeError(
+                    f"tokens, position {t}: the token must be a str, but is {shortened(token)}"
+                )
             kept[t] = token = str(token)
         add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
     out.n_tokens += len(kept)
@@ -255,6 +331,8 @@ cdef list as_list(object tokens):
     """The tokens of a sequence, in a new list."""
     if type(tokens) is list:
         return (<list>tokens)[:]
+    if type(tokens).__name__ == "ItemSequence":  # of python-crfsuite, or ours
+        return list(tokens.items())
     if isinstance(tokens, (str, bytes, Mapping)) or not hasattr(tokens, "__iter__"):
         raise TypeError(
             f"tokens must be a list of the tokens of one sequence, but is {shortened(tokens)}"
@@ -267,8 +345,15 @@ cdef inline bint is_moderate(double x) noexcept:
     return -1e38 < x < 1e38
 
 
-cdef object wrong(str what, Py_ssize_t position, object value):
-    return TypeError(f"tokens, position {position}: {what}, but is {shortened(value)}")
+def advice_on(token):
+    """What to do about a token that is a tuple or list, for the end of an error message."""
+    if not isinstance(token, (tuple, list)):
+        return ""
+    if all(isinstance(part, Number) for part in token):
+        return "; the rows of numbers of a sequence must be a 2-D array"
+    if not all(isinstance(part, str) for part in token):
+        return ""
+    return "; name its parts in a dict, such as {'word': 'the', 'pos': 'DT'}"
 
 
 cdef str shortened(object value):
@@ -282,12 +367,18 @@ cdef int add(
     Attributes *out, PyObject *prefix, PyObject *key, PyObject *separator, PyObject *symbol,
     double value,
 ) except -1:
-    """Add the attribute named prefix + ":" + key + separator + symbol, which may be NULL but the key."""
+    """Add the attribute named prefix + ":" + key + separator + symbol, which may be NULL but the key.
+
+    Without a separator the symbol is another attribute.
+    """
     cdef:
         Py_ssize_t length = PyUnicode_GET_LENGTH(key)
         int kind = PyUnicode_KIND(key)
         Attribute *found
         char *to
+    if symbol != NULL and separator == NULL:
+        add(out, prefix, key, NULL, NULL, value)
+        return add(out, NULL, symbol, NULL, NULL, value)
     if prefix != NULL:
         length += PyUnicode_GET_LENGTH(prefix) + 1
         kind |= PyUnicode_KIND(prefix)

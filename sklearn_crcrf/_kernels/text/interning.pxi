@@ -149,11 +149,6 @@ cdef class StringTable:
         """As :meth:`add_joined`, with -1 for unknown strings."""
         self.intern_joined(prefix, separator, parts, codes, ids, False)
 
-    cdef int32_t add_one(self, PyObject *string) except -2:
-        cdef Text text = text_of(string)
-        self.reserve(1)
-        return self.find(text, hash_text(text, &self.key), True)
-
     cdef Py_ssize_t intern(self, list tokens, int32_t[::1] ids, bint append) except -2:
         cdef:
             PyObject *items = <PyObject *>tokens

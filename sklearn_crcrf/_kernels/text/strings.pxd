@@ -19,7 +19,6 @@ cdef class StringTable:
         size_t capacity
         Key key
 
-    cdef int32_t add_one(self, PyObject *string) except -2
     cdef Py_ssize_t intern(self, list tokens, int32_t[::1] ids, bint append) except -2
     cdef int intern_joined(
         self, str prefix, str separator, list parts, const int32_t[:, ::1] codes,

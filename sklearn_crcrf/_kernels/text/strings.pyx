@@ -1,4 +1,4 @@
-"""Strings to numbers: tables that grow, tables that are mapped, dicts of features."""
+"""Strings to numbers: tables that grow, tables that are mapped."""
 
 import os
 
@@ -7,10 +7,8 @@ import numpy as np
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 )
-from cpython.dict cimport PyDict_GetItem, PyDict_Next
-from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
@@ -22,6 +20,5 @@ from sklearn_crcrf._kernels.text.texts cimport (
 from sklearn_crcrf._kernels.vectors cimport prefetch
 
 include "interning.pxi"
-include "feature_dicts.pxi"
 include "frozen_strings.pxi"
 include "same_members.pxi"

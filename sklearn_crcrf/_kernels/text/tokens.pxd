@@ -31,9 +31,10 @@ cdef class AttributeReader:
     cdef:
         FrozenStrings strings
         str separator
-        bint lists                 # whether a token may be a list of attributes
+        tuple lists                # types of tokens that are lists of attributes
+        bint decodes               # whether strings may be bytes
         bint is_single             # whether values are of single precision
-        bint learns                # whether attributes that are 0 count, and sets have an order
+        object where               # names a token of a fit, where attributes that are 0 count, or None
 
     cdef list read(self, object tokens, Attributes *out)
     cdef int read_token(self, object token, Py_ssize_t position, Attributes *out) except -1
@@ -47,7 +48,10 @@ cdef class AttributeReader:
         self, str prefix, str key, object value, int level, Py_ssize_t position, Attributes *out
     ) except -1
     cdef double number(self, str key, object value, Py_ssize_t position) except? -1
-    cdef int read_list(self, object token, Py_ssize_t position, Attributes *out) except -1
+    cdef list members(self, object value, str what, Py_ssize_t position, object token=*)
+    cdef str text(self, object value, str what, Py_ssize_t position, object token=*)
+    cdef str place(self, Py_ssize_t position)
+    cdef object wrong(self, str what, Py_ssize_t position, object value, str advice=*)
 
 
 cdef list read_strings(object tokens, Attributes *out)

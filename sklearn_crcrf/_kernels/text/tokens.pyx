@@ -1,7 +1,7 @@
 """How tokens of taggers are read, and their scores by counting."""
 
-from collections.abc import Mapping
-from numbers import Real
+from collections.abc import Iterator, Mapping
+from numbers import Number, Real
 from reprlib import repr as limited_repr
 
 import numpy as np
@@ -25,7 +25,6 @@ from sklearn_crcrf._kernels.text.texts cimport (
 from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
 
 from sklearn_crcrf._kernels import sizes
-from sklearn_crcrf._kernels.text.strings import frozen_arrays
 
 cdef int DEEPEST = sizes.DEEPEST
 cdef int64_t MOST_NESTED = sizes.MOST_NESTED

@@ -38,7 +38,7 @@ from ...utils.warning import warn_caller
 from ..crf.estimator import CRF
 from ..perceptron.online import OnlineClassifier
 from .algorithms import estimator_of
-from .attribute_lists import listed, read_attributes, refuse_table
+from .attribute_lists import attribute_rows, listed, refuse_table
 from .model_file import ModelFile
 from .tagger import CRFsuiteTagger, LabelLists
 from .weights import as_crfsuite_model, from_crfsuite_model
@@ -272,7 +272,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
             check_replaceable(self.model_filename)
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
-            rows = twin.vectorizer_.fit_transform(read_attributes(X))
+            rows = attribute_rows(twin.vectorizer_, X, learn=True)
             with warnings.catch_warnings():
                 # The number of iterations is a budget, as in CRFsuite.
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -311,12 +311,11 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         with self._replaced_by(self._unfitted() if trained is None else copy(self), since) as twin:
             if trained is None:
                 twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
-                twin.vectorizer_.fit(read_attributes(X))
                 twin.dev_score_ = None
             else:
                 twin.crf_ = copy(trained)
                 twin.crf_.attribute_names_ = trained._encoder.names  # those of the columns
-            rows = twin.vectorizer_.transform(read_attributes(X))
+            rows = attribute_rows(twin.vectorizer_, X, learn=trained is None)
             twin.crf_.partial_fit(rows, listed(y), classes, sample_weight)
             twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
         return self
@@ -527,7 +526,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
 
     def _rows(self, X: Any) -> SequenceArray:
         self._fitted()
-        return self.vectorizer_.transform(read_attributes(X))
+        return attribute_rows(self.vectorizer_, X)
 
     def _ready(self, X: Any) -> Self:
         self._fitted()
@@ -536,16 +535,16 @@ class CRFsuiteCRF(BaseSequenceClassifier):
     def _check_X(self, X: Any, y: Any = None, reset: bool = False) -> Sequences:
         sequences = super()._check_X(listed(X), None if y is None else listed(y), reset)
         refuse_table(sequences.mirror.is_table)
-        return sequences._replace(X=read_attributes(sequences.X))
+        return sequences
 
     def _structure(self, X: SequenceArray) -> Structure:
         return self.crf_._structure(X)
 
     def _prepare(self, X: SequenceArray) -> Any:
-        return self.crf_._prepare(self.vectorizer_.transform(X))
+        return self.crf_._prepare(attribute_rows(self.vectorizer_, X))
 
     def _prepare_scores(self, X: SequenceArray) -> Any:
-        return self.crf_._prepare_scores(self.vectorizer_.transform(X))
+        return self.crf_._prepare_scores(attribute_rows(self.vectorizer_, X))
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         return self.crf_._scores(prepared, batch)

@@ -1,13 +1,15 @@
 """What programs for python-crfsuite expect of a tagger, and of predicted labels."""
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ...data.ragged import object_array
+from ...data.sequences import as_sequences
 from ...serving.crfsuite.tagger import SequenceTagger
-from .attribute_lists import read_attributes
+from .attribute_lists import attribute_rows, listed
 
 
 class LabelLists(list):
@@ -68,6 +70,7 @@ class CRFsuiteTagger(SequenceTagger):
         return self._crf._kept_tagger()
 
     def _read(self, xseq: Any) -> list:
-        read = read_attributes([xseq])
-        self._crf.vectorizer_.transform(read)  # its errors name the token
-        return read.data.tolist()
+        tokens = as_sequences(listed([xseq])).X.data.tolist()
+        tokens = [list(token) if isinstance(token, Iterator) else token for token in tokens]
+        attribute_rows(self._crf.vectorizer_, [tokens])  # its errors name the token
+        return tokens

@@ -354,12 +354,12 @@ def test_tables_are_refused():
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match=r"X, sequence 1, position 0.*is None"):
         CRFsuiteCRF().fit([[{"a": "b"}], [{"a": None}]], [["A"], ["B"]])
-    with pytest.raises(ValueError, match=r"X, sequence 0, position 1.*must be str, got \[{"):
+    with pytest.raises(ValueError, match=r"X, sequence 0, position 1.*must be str, but is {"):
         CRFsuiteCRF().fit([[["a"], [{"b": "c"}]]], [["A", "B"]])
     endless = "a"
     for _ in range(200_000):
         endless = (endless,)
-    with pytest.raises(ValueError, match=r"X, sequence 0, position 1.*must be str, got \[\(+\."):
+    with pytest.raises(ValueError, match=r"X, sequence 0, position 1.*must be str, but is \(+\."):
         CRFsuiteCRF().fit([[["a"], [endless]]], [["A", "B"]])
     with pytest.raises(ValueError, match="list of dict"):
         CRFsuiteCRF().fit(X[0], y[0])
@@ -498,6 +498,10 @@ def test_bytes_are_text():
     ours, same = (CRFsuiteCRF().fit(x, [["D", "N"]]) for x in (as_bytes, as_text))
     assert ours.state_features_ == same.state_features_
     assert ours.predict(as_bytes) == same.predict(as_bytes) == [["D", "N"]]
+    assert same.tagger()(as_bytes[0]) == ["D", "N"]
+    for bad in ([[{b"\xff": "der"}]], [[[b"\xff"]]], [[{"w": b"\xff"}]]):
+        with pytest.raises(ValueError, match=r"X, sequence 0, position 0: bytes must be UTF-8"):
+            CRFsuiteCRF().fit(bad, [["D"]])
 
 
 def test_attributes_before_fit_are_none():
@@ -571,15 +575,23 @@ def test_the_tagger_takes_what_predict_takes():
 def test_sequences_may_be_generators():
     X, y = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}]] * 3, [["A", "B"], ["B"]] * 3
     expected = CRFsuiteCRF().fit(X, y)
+
+    def attributes(token):
+        return iter([f"w:{token['w']}"]) if isinstance(token, dict) else token
+
     for make in (
         lambda items: (s for s in items),
         lambda items: [iter(s) for s in items],
         lambda items: ((token for token in s) for s in items),
+        lambda items: [
+            [iter([f"w:{t['w']}"]) if isinstance(t, dict) else t for t in s] for s in items
+        ],
     ):
         crf = CRFsuiteCRF().fit(make(X), make(y), make(X), make(y))
         assert crf.state_features_ == expected.state_features_
         assert crf.predict(make(X)) == y
         assert crf.predict_marginals(make(X)) == expected.predict_marginals(X)
+        assert crf.predict_single(next(iter(make(X)))) == ["A", "B"]
         assert crf.score(make(X), make(y)) == 1.0
 
 
@@ -589,3 +601,10 @@ def test_sequences_may_be_item_sequences():
     crf = CRFsuiteCRF().fit([pycrfsuite.ItemSequence(s) for s in X], y)
     assert crf.state_features_ == CRFsuiteCRF().fit(X, y).state_features_
     assert crf.predict(pycrfsuite.ItemSequence(s) for s in X) == y
+    assert crf.tagger()(pycrfsuite.ItemSequence(X[0])) == y[0]
+
+
+def test_sets_are_read_in_the_same_order_in_every_run():
+    X = [[{"z", "a", "m", "b"}, {"s": {"z", "a", "m"}}]]
+    names = ["a", "b", "m", "z", "s:a", "s:m", "s:z"]
+    assert CRFsuiteCRF().fit(X, [["A", "B"]]).vectorizer_.vocabulary_.symbols == names

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from sklearn_crcrf import CRF, HMM, EmpiricalCRF, explain
+from sklearn_crcrf import CRF, HMM, EmpiricalCRF, SequenceArray, explain
 from sklearn_crcrf.counts import Counts, count, finish, merge
 from sklearn_crcrf.counts.tabulator import MOST_KEYS
 from sklearn_crcrf.data import symbols
@@ -106,7 +106,7 @@ def test_many_features_and_close_columns_are_told_once_they_are_not_chosen():
 def test_columns_that_do_not_fit_into_memory_are_refused_at_once(monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 1000)
     monkeypatch.setattr(memory, "available_memory", lambda: 10_000.0)
-    table = symbols.ItemTable(symbols.read_items([t for s in X for t in s], np.array([0, 1])))
+    table = symbols.ItemTable(SequenceArray.from_sequences(X))
     with pytest.raises(ValueError, match=r"a column for each of the .* keys .* GB of memory"):
         table.columns()
 
