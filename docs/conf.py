@@ -31,11 +31,13 @@ DOCS = Path(__file__).parent
 ROOTS = (DOCS.parent, Path(sklearn_crcrf.__file__).parents[1])
 ROOT = next(root for root in ROOTS if (root / "CHANGELOG.md").exists())
 
-sys.path.insert(0, str(DOCS))
+sys.path[:0] = [str(DOCS), str(DOCS / "user_guide" / "figures")]
 from benchmark_pages import open_page  # noqa: E402
 from gallery import SECTIONS  # noqa: E402
 from interactive import InteractiveFigure  # noqa: E402
+from labelled import Labelled  # noqa: E402
 from live import LiveTagger  # noqa: E402
+from shown import Shown  # noqa: E402
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -206,6 +208,8 @@ def setup(app):
     app.add_directive("from-repository", FromRepository)
     app.add_directive("live-tagger", LiveTagger)
     app.add_directive("interactive", InteractiveFigure)
+    app.add_directive("labelled-text", Labelled)
+    app.add_directive("shown", Shown)
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("source-read", open_page)
     app.connect("missing-reference", link_to_scikit_learn)

@@ -1,18 +1,25 @@
-"""Make the figure of labelled text: as HTML, and as pictures, light and dark, by Chromium.
+"""Make the figure of labelled text: as HTML in the site, and as pictures for the README.
 
-``python docs/user_guide/figures/labelled.py`` writes them next to this file.
+``python docs/user_guide/figures/labelled.py`` writes the pictures, light and dark, next to this
+file, by Chromium.
 """
 
+import contextlib
+import doctest
+import io
 import re
 import shutil
 from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
 
 from sklearn_crcrf import EmpiricalCRF, explain
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.display import TaggedSequence
 
 HERE = Path(__file__).parent
-README = HERE.parents[2] / "README.md"
+PAGE = HERE.parents[1] / "index.rst"  # whose example is shown
 HELD_OUT = [2000, 2010]  # a German and a Dutch address
 # A line each, and why the first word is a person. Phones have room for two lines.
 STYLE = """
@@ -25,11 +32,10 @@ STYLE = """
 
 
 def main() -> None:
-    """Label the sentence of the README and two addresses, and explain the first label."""
+    """Label the sentence of the first page and two addresses, and explain the first label."""
     from playwright.sync_api import sync_playwright
 
     figure = html()
-    (HERE / "labelled.html").write_text(figure, encoding="utf-8")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -43,9 +49,10 @@ def main() -> None:
 
 def html() -> str:
     """Return the figure, with one style sheet."""
-    example = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
-    exec(example[1], names)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for example in doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8")):
+            exec(example.source, names)
     model, words = names["tagger"].estimator_, ["Irène", "Curie", "lived", "in", "Paris", "."]
     X, y = make_addresses(3000, random_state=0)
     of_addresses = EmpiricalCRF().fit(X[:2000], y[:2000])
@@ -58,6 +65,13 @@ def html() -> str:
     style = re.search(r"<style>.*?</style>", parts[0], re.DOTALL)[0]
     body = "\n".join(part.replace(style, "") for part in parts)
     return f'{style}\n<style>{STYLE}</style>\n<div class="labelled">\n{body}\n</div>\n'
+
+
+class Labelled(Directive):
+    """``labelled-text::`` includes the figure."""
+
+    def run(self) -> list[nodes.Node]:
+        return [nodes.raw("", html(), format="html")]
 
 
 if __name__ == "__main__":

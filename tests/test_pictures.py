@@ -1,0 +1,51 @@
+"""Pictures of the site are made by the examples of its pages."""
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="needs a checkout")
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    pytest.importorskip("docutils")
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module("shown")
+
+
+def test_what_examples_made_is_shown(shown):
+    page = """
+>>> from sklearn_crcrf import CRF
+>>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+>>> crf.predict("the")
+Traceback (most recent call last):
+ValueError: ...
+"""
+    names = dict(shown.NAMES)
+    html = shown.show(page, 'TaggedSequence.from_estimator(crf, ["the", "cat"])', names)
+    assert "cat" in html and "<style>" in html
+    picture = shown.show("", "TransitionDisplay.from_estimator(crf)", names)
+    assert picture.startswith("<svg") and "currentColor" in picture
+    with pytest.raises(ZeroDivisionError):
+        shown.show(">>> 1 / 0\n", "None", names)
+
+
+def test_pages_show_what_they_talk_about():
+    pages = [path for path in DOCS.rglob("*.rst") if ".. shown::" in path.read_text("utf-8")]
+    assert len(pages) >= 12
+    assert (DOCS / "user_guide" / "inspection.rst").read_text("utf-8").count(".. shown::") >= 8
+
+
+def test_readme_and_first_page_have_one_example():
+    readme = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    page = (DOCS / "index.rst").read_text("utf-8")
+    examples = doctest.DocTestParser().get_examples(page)
+    assert "".join(e.source for e in examples).split() == readme[1].split()
