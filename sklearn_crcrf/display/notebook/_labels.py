@@ -10,9 +10,7 @@ from ...data.ragged import SequenceArray
 from ...labels.segments.schemes import SCHEMES, check_option, detect_scheme
 from ...labels.segments.segments import find_segments
 from ...utils.names import check_no_string, shown
-
-# Steps by the golden angle keep any number of hues apart.
-FIRST, STEP = 210.0, 137.508
+from ..colours import hues_of
 
 
 def find_scheme(scheme: str | None, labels: Iterable[Any]) -> str | None:
@@ -76,7 +74,5 @@ def places_of_labels(
 
 
 def colours(kinds: Iterable[Any]) -> dict[Any, str]:
-    """Make a style for each different kind, in their order."""
-    different = [kind for kind in dict.fromkeys(kinds) if kind is not None]
-    hues = np.round(FIRST + STEP * np.arange(len(different))).astype(int) % 360
-    return {kind: f"--h:{hue}" for kind, hue in zip(different, hues.tolist(), strict=True)}
+    """Make a style for each different kind, other than None."""
+    return {kind: f"--h:{hue}" for kind, hue in hues_of(kinds).items()}
