@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from http.client import HTTPException
+from itertools import islice, product
 from pathlib import Path
 
 from _common import begin, corpus_file, load_splits, yes_or_no  # before numpy
 
 # isort: split
 import numpy as np
+from _keys import ORDERS, session
 from _served import clicks, loaded, post, resident, served
 
 from sklearn_crcrf import EmpiricalCRF
@@ -30,6 +32,7 @@ from sklearn_crcrf.model_files import save_model
 N_FIRST, BATCH, N_GOAL = 10, 25, 2000
 # The most sentences that may be needed instead, in fractions of the goal.
 MOST = 0.55
+N_PRESSED = (100, 400)
 N_POOL, N_LARGE_POOL = 10_000, 100_000
 # Training part, test part, and the columns of their files.
 FILES: dict[str, tuple[str, str, list[str | None]]] = {
@@ -40,7 +43,7 @@ FILES: dict[str, tuple[str, str, list[str | None]]] = {
         ["word", "label", None, None],
     ),
 }
-SECTIONS = ("learning", "errors", "waiting", "kills", "load")
+SECTIONS = ("learning", "keys", "errors", "waiting", "kills", "load")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -130,13 +133,36 @@ def simulation(
             order.values[ids] = values
         chosen = []
         while len(chosen) < min(BATCH, n_most - n, order.n_waiting):
-            chosen.append(order.hand_out("a", is_diverse=True))
+            chosen.append(order.hand_out("a"))
             order.set_done(chosen[-1], True)
         seconds += time.process_time() - start
         if n % 100 < BATCH or not chosen:
             curve[n] = score(model), seconds
         if not chosen:
             return goal, curve
+
+
+def keys(args: argparse.Namespace) -> None:
+    """Keys that a person presses, by the order of the sentences."""
+    columns = ["corpus, sentences", "order", "keys a sentence, arrows alone", "with Tab, Home, End"]
+    columns += ["proposed right, %", "tokens a sentence", "F1 of the model then"]
+    args.report.table("Keys that an annotator presses who knows the names", columns, pressed(args))
+
+
+def pressed(args: argparse.Namespace) -> Iterator[list[str]]:
+    """A row for each corpus of names, number of sentences and order: means of all seeds."""
+    for name, ((X, y), (X_test, y_test)) in islice(corpora(args), 2):
+        X_test, y_test = X_test[: args.sentences], y_test[: args.sentences]
+        for n, order in product(N_PRESSED, ORDERS):
+            found = []
+            for seed in range(args.seeds):
+                ids = np.roll(np.arange(len(X)), -random.Random(seed).randrange(len(X)))[:3000]
+                done = session([X[i] for i in ids], [y[i] for i in ids], order, n)
+                f1 = segment_f1(y_test, done.model.predict(X_test))
+                found.append([done.arrows, done.tab, 100 * done.n_right, done.n_tokens, n * f1])
+            *means, f1 = np.mean(found, axis=0) / n
+            row = [f"{name}, {n}", order, *(f"{value:.1f}" for value in means)]
+            yield [*row, f"{100 * f1:.1f}"]
 
 
 def errors(args: argparse.Namespace) -> None:

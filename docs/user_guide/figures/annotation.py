@@ -43,7 +43,6 @@ def main() -> None:
                 mark(page)
                 page.keyboard.press("Enter")
                 page.wait_for_timeout(300)
-            page.keyboard.press("ArrowRight")
             page.screenshot(path=HERE / "annotate.png")
         labelled, model = Path(folder, "text.tsv"), Path(folder, "text.crcrf")
         run("export", f"{text}.annotations.jsonl", "--output", labelled)
@@ -63,6 +62,7 @@ def mark(page: Any) -> None:
     page.wait_for_selector(".token")
     tokens = page.locator(".token bdi").all_text_contents()
     names = next(n.split() for text, n in MARKED.items() if tokens[:3] == words(text)[:3])
+    page.keyboard.press("Home")
     for t, name in enumerate(names):
         if t == 0 or name != names[t - 1] or name == "-":
             end = t

@@ -29,6 +29,7 @@ def by_margin(model: EmpiricalCRF, X: Sequence[list[str]]) -> np.ndarray:
 
 
 MEASURES: dict[str, Callable[[EmpiricalCRF, Sequence[list[str]]], np.ndarray]] = {
+    "mixed": by_margin,
     "entropy": by_entropy,
     "margin": by_margin,
 }
@@ -44,7 +45,7 @@ def doubts(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray, measure: str)
     pool : Pool
     sentences : ndarray of int
         Positions in the pool.
-    measure : {"entropy", "margin"}
+    measure : {"mixed", "entropy", "margin"}
 
     Yields
     ------

@@ -8,7 +8,7 @@ import errno
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from hashlib import blake2b
 from typing import Any
@@ -97,34 +97,42 @@ class Log(AbstractContextManager["Log"]):
         self._file.close()
 
     def append(self, entry: Mapping[str, Any]) -> Entry:
-        """Add an entry; when this returns, it is on disk, in the file at the path.
+        """Add an entry and return it; see :meth:`extend`."""
+        (chained,) = self.extend([entry])
+        return chained
+
+    def extend(self, entries: Iterable[Mapping[str, Any]]) -> list[Entry]:
+        """Add entries; when this returns, they are on disk, in the file at the path.
 
         Returns
         -------
-        dict
-            The entry with its "id", and the id that it comes "after".
+        list of dict
+            The entries, each with its "id", and the id that it comes "after".
 
         Raises
         ------
         OSError
-            If it cannot be written, for example on a full disk; then the file is as before. Also
+            If they cannot be written, for example on a full disk; then the file is as before. Also
             if another program has replaced, removed, or changed the file.
         """
-        chained = _chained(entry, self.entries[-1]["id"] if self.entries else FIRST)
-        line = _line(chained)
+        chained, last = list[Entry](), self.entries[-1]["id"] if self.entries else FIRST
+        for entry in entries:
+            chained.append(_chained(entry, last))
+            last = chained[-1]["id"]
+        lines = b"".join(map(_line, chained))
         self._require_own(self._size)
         try:
-            written = self._file.write(line)
-            if written != len(line):
-                raise OSError(f"only {written} of {len(line)} bytes could be written")
+            written = self._file.write(lines)
+            if written != len(lines):
+                raise OSError(f"only {written} of {len(lines)} bytes could be written")
             os.fsync(self._file.fileno())
         except BaseException:
             with suppress(OSError):
                 self._file.truncate(self._size)
             raise
-        self._require_own(self._size + len(line))
-        self._size += len(line)
-        self.entries.append(chained)
+        self._require_own(self._size + len(lines))
+        self._size += len(lines)
+        self.entries += chained
         return chained
 
     def _require_own(self, size: int) -> None:

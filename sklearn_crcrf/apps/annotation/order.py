@@ -43,27 +43,28 @@ class Order:
         """Number of sentences that wait."""
         return int((~self._done).sum())
 
-    def hand_out(self, by: str, is_diverse: bool) -> int | None:
-        """Choose the next sentence for a person; None if none waits.
+    def hand_out(self, by: str) -> int | None:
+        """Choose a sentence of great value for a person, those like the last ones a little later.
 
-        Parameters
-        ----------
-        by : str
-        is_diverse : bool
-            Whether sentences like the last ones may wait a little.
+        None is returned if none waits.
         """
-        now = time.monotonic()
-        free = self._front(by, now)
+        free = self._front(by, time.monotonic())
         if not free:
             return None
-        chosen = max(free, key=self._differing) if is_diverse else free[0]
+        chosen = max(free, key=self._differing)
         self._last = [*self._last[1 - N_LAST :], set(self._sentences[chosen])]
-        self._handed[chosen] = by, now
-        return chosen
+        return self.take(by, chosen)
 
-    def take(self, by: str, sentence: int) -> None:
-        """Hand out a sentence that a person asked for."""
+    def hand_out_first(self, by: str) -> int | None:
+        """Choose the first sentence of the text that waits; None if none does."""
+        now, waiting = time.monotonic(), np.flatnonzero(~self._done)
+        found = next((i for i in waiting.tolist() if self._is_free(i, by, now)), None)
+        return None if found is None else self.take(by, found)
+
+    def take(self, by: str, sentence: int) -> int:
+        """Hand out a certain sentence, and return it."""
         self._handed[sentence] = by, time.monotonic()
+        return sentence
 
     def _front(self, by: str, now: float) -> list[int]:
         """Find the first sentences that no other person has."""

@@ -17,6 +17,8 @@ class Pool(NamedTuple):
         Labels that are to be checked.
     separator : str
         What stands between tokens when a sentence is shown.
+    proposed : sequence of label lists or None, or None
+        Labels that are shown first of a sentence, and learned when they are accepted.
 
     Examples
     --------
@@ -30,6 +32,7 @@ class Pool(NamedTuple):
     sentences: Sequence[list[str]]
     gold: Sequence[list[str]] | None = None
     separator: str = " "
+    proposed: Sequence[list[str] | None] | None = None
 
     @classmethod
     def of_lines(cls, lines: Sequence[str], characters: bool = False) -> "Pool":

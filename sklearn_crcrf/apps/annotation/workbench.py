@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
+from ...display.colours import hues_of
 from ...estimators.empirical import EmpiricalCRF
 from .annotations import Annotation, Annotations, Change
 from .learner import Learner
@@ -67,9 +68,10 @@ class Workbench(AbstractContextManager["Workbench"]):
     start : EmpiricalCRF, default=None
         A fitted model to start from, or one that is not fitted; by default
         ``EmpiricalCRF()``. It does not change. If the pool has gold labels, it is not fitted.
-    measure : {"entropy", "margin"} or None, default="entropy"
-        How doubt is measured; None keeps the order of the text. Sentences with gold labels are
-        ordered by suspicion, unless it is None.
+    measure : {"mixed", "entropy", "margin"} or None, default="mixed"
+        How doubt is measured. "mixed" hands out in turn the sentence of greatest doubt, by its
+        margin, and the next one of the text; None keeps the order of the text. Sentences with gold
+        labels are ordered by suspicion, unless it is None.
 
     Examples
     --------
@@ -92,12 +94,13 @@ class Workbench(AbstractContextManager["Workbench"]):
         log: Log,
         marks: Marks,
         start: EmpiricalCRF | None = None,
-        measure: str | None = "entropy",
+        measure: str | None = "mixed",
     ):
         self.pool, self.marks, self._log, self._measure = pool, marks, log, measure
         self.annotations = Annotations(sentences=pool.sentences)
         self.agreement = Agreement()
         self.order = Order(pool.sentences)
+        self._is_mixed, self._n_handed = measure == "mixed" and pool.gold is None, 0
         self._lock = threading.RLock()
         start = EmpiricalCRF() if start is None else start
         if pool.gold is not None:
@@ -133,6 +136,7 @@ class Workbench(AbstractContextManager["Workbench"]):
             return {
                 "kind": self.marks.kind,
                 "names": list(self.marks.names),
+                "hues": hues_of(self.marks.names),
                 "separator": self.pool.separator,
                 "total": len(self.pool.sentences),
                 "accepted": len(self.annotations.standing),
@@ -147,7 +151,9 @@ class Workbench(AbstractContextManager["Workbench"]):
         """Hand out the next sentence to a person; None if none waits."""
         self._worker.wait(HASTE)
         with self._lock:
-            sentence = self.order.hand_out(by, is_diverse=self._measure is not None)
+            self._n_handed += 1
+            is_first = self._measure is None or (self._is_mixed and self._n_handed % 2 == 0)
+            sentence = (self.order.hand_out_first if is_first else self.order.hand_out)(by)
         return None if sentence is None else self.view(sentence)
 
     def open(self, by: str, sentence: int) -> dict[str, Any]:
@@ -233,15 +239,16 @@ class Workbench(AbstractContextManager["Workbench"]):
         -------
         dict
             "labellings" are the best ones, as marks with their probabilities; "likeliest" the
-            labels of each token; "accepted" what a person said, "gold" the labels to be checked.
+            labels of each token; "accepted" what a person said, "given" the labels that are to be
+            checked or were proposed, each None if there are none.
         """
         tokens, annotation = self.pool.sentences[sentence], self.annotations.of(sentence)
-        gold = None if self.pool.gold is None else self.marks.read(self.pool.gold[sentence])
+        labels = (self.pool.gold or self.pool.proposed or {sentence: None})[sentence]
         return {
             "sentence": sentence,
             "tokens": tokens,
             **self._proposal(tokens),
-            "gold": gold,
+            "given": None if labels is None else self.marks.read(labels),
             "accepted": None if annotation is None else self._said(annotation),
             "flagged": self.annotations.is_marked("flag", sentence),
         }
@@ -250,7 +257,7 @@ class Workbench(AbstractContextManager["Workbench"]):
         model = self.model  # which may be replaced at any time
         if model is not None and len(tokens) * len(model.classes_) <= MAX_SCORES:
             return proposals(model, [tokens], self.marks)[0]
-        marks, share = self.marks.blank(len(tokens)), 0.0
+        marks, share = self.marks.blank(len(tokens)), None
         if model is not None:
             marks = self.marks.read(model.predict([tokens])[0])
             share = float(model.confidence([tokens])[0])
@@ -293,7 +300,7 @@ class Workbench(AbstractContextManager["Workbench"]):
         return change
 
 
-def _thinned(curve: Sequence[float], n: int = 200) -> list[float]:
-    """Return at most about n points of a curve, with its last one."""
-    step = max(1, len(curve) // n)
-    return [round(value, 4) for value in curve[::-1][::step][::-1]]
+def _thinned(curve: Sequence[float], n: int = 200) -> list[tuple[int, float]]:
+    """Return at most about n points of a curve, counted from 1, with its last one."""
+    points = [(k, round(value, 4)) for k, value in enumerate(curve, 1)]
+    return points[::-1][:: max(1, len(curve) // n)][::-1]

@@ -26,7 +26,7 @@ class Worker:
     pool : Pool
     order : Order
         Its values are replaced.
-    measure : {"entropy", "margin"} or None
+    measure : {"mixed", "entropy", "margin"} or None
         The measure of doubt; None leaves the order as it is. Sentences with gold labels are ordered
         by suspicion, whatever the measure is.
 

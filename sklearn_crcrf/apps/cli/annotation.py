@@ -1,28 +1,35 @@
 """The command annotate."""
 
 import argparse
+import os
 import sys
 import warnings
 
 from ...estimators.empirical import EmpiricalCRF
 from ...labels.segments.schemes import ONE_TO_ONE
-from ..annotation import Log, Marks, Pool, SegmentMarks, TagMarks, Workbench, marks_for
+from ...text import Documents
+from ..annotation import Annotations, Log, Marks, Pool, SegmentMarks, TagMarks, Workbench, marks_for
 from ..annotation.log import repair_log
 from ..web import annotation_app
 from . import _listening
-from ._text import add_max_bytes, read_lines, read_source, read_text
+from ._documents import read_documents, text_of_documents
+from ._text import add_document_options, add_reading, read_lines, read_source, read_text
 from .tagging import named
 
 TAGS = "tags"
-ORDERS = {"entropy": "entropy", "margin": "margin", "text": None}
+ACCEPTED, PROPOSED = "accepted", "proposed"
+ORDERS = {"mixed": "mixed", "entropy": "entropy", "margin": "margin", "text": None}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.add_argument(
-        "file", metavar="TEXT", nargs="?", help="text to annotate, a sentence in each line"
+        "file",
+        metavar="TEXT",
+        nargs="?",
+        help="text to annotate, a sentence in each line; or documents with spans, as for train",
     )
-    add_max_bytes(parser)
+    add_reading(parser)
     parser.add_argument("--model", metavar="MODEL", help="an EmpiricalCRF to start from")
     parser.add_argument(
         "--labels", metavar="NAME", nargs="+", default=[], help="what can be marked: PER LOC ORG"
@@ -34,7 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether segments are marked, and how they are written, or every token has a tag",
     )
     parser.add_argument(
-        "--gold", metavar="FILE", help="columns of words and labels to be checked, in place of TEXT"
+        "--gold",
+        metavar="FILE",
+        help="words and labels to be checked, in columns or in documents, in place of TEXT",
+    )
+    parser.add_argument(
+        "--spans",
+        choices=[ACCEPTED, PROPOSED],
+        default=ACCEPTED,
+        help="what the spans of TEXT are: labels that somebody has accepted, which are learned, or "
+        "proposals, which are shown. Documents without spans wait; default: accepted",
     )
     parser.add_argument(
         "--log", metavar="LOG", help="file that keeps all acts; default: beside TEXT"
@@ -50,9 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order",
         choices=list(ORDERS),
-        default="entropy",
-        help="first the sentences of greatest doubt, by this measure, or as in the text",
+        default="mixed",
+        help="first the sentences of greatest doubt, by entropy or margin; as in the text; or, the "
+        "default, mixed: in turn one of great doubt and the next one of the text",
     )
+    add_document_options(parser)
+    parser.set_defaults(format=None)
     _listening.add_options(parser)
 
 
@@ -60,40 +79,67 @@ def run(options: argparse.Namespace) -> None:
     """Open the page."""
     if (options.file is None) == (options.gold is None):
         raise ValueError("annotate needs TEXT, or --gold FILE")
-    pool = _pool(options)
+    if options.characters:
+        options.tokenizer = "characters"
+    path = options.gold or options.file
+    documents = None if options.tokens else read_documents([path], options)
+    pool = _pool(options) if documents is None else _pool_of_documents(documents, options)
+    if not pool.sentences:
+        raise ValueError(f"{path}: no sentences")
     start = None if options.model is None else _model(options.model)
     marks = _marks(pool, start, options)
-    path = options.log or f"{options.gold or options.file}.annotations.jsonl"
+    if documents is not None and start is None:
+        marks = SegmentMarks(marks.names, options.scheme)
+    log_path = options.log or f"{path}.annotations.jsonl"
 
     def notice(text: str) -> None:
         print(f"sklearn-crcrf: {text}", file=sys.stderr)
 
     if options.repair:
-        damaged, n_kept, n_left_out = repair_log(path)
+        damaged, n_kept, n_left_out = repair_log(log_path)
         kept = f"{n_kept} lines kept, {n_left_out} left out; as it was: {damaged}"
-        notice(f"{path}: {'it is sound' if damaged is None else kept}")
-    with (
-        Log(path, notice) as log,
-        Workbench(pool, log, marks, start, ORDERS[options.order]) as bench,
-    ):
-        print(f"{len(pool.sentences)} sentences; acts are kept in {path}", flush=True)
-        _listening.listen(annotation_app(bench), options, needs_token=True)
+        notice(f"{log_path}: {'it is sound' if damaged is None else kept}")
+    with Log(log_path, notice) as log:
+        if options.spans == ACCEPTED:
+            _accept(pool, log, by=os.path.basename(path))
+        with Workbench(pool, log, marks, start, ORDERS[options.order]) as bench:
+            print(f"{len(pool.sentences)} sentences; acts are kept in {log_path}", flush=True)
+            _listening.listen(annotation_app(bench), options, needs_token=True)
 
 
 def _pool(options: argparse.Namespace) -> Pool:
-    path, is_gold = options.gold or options.file, options.gold is not None
-    if is_gold or options.tokens:
-        source = read_source(path, options)
-        text = read_text(source, None if is_gold else ["word"], labelled=is_gold)
-        if not all(isinstance(token, str) for tokens in text.X for token in tokens):
-            raise ValueError(f"{source.name}: a token must be a single column")
-        name, pool = source.name, Pool(text.X, text.y)
-    else:
-        name, lines = read_lines(path, options)
-        pool = Pool.of_lines(lines, options.characters)
-    if not pool.sentences:
-        raise ValueError(f"{name}: no sentences")
-    return pool
+    if options.gold is None and not options.tokens:
+        _, lines = read_lines(options.file, options)
+        return Pool.of_lines(lines, options.tokenizer == "characters")
+    source = read_source(options.gold or options.file, options)
+    is_gold = options.gold is not None
+    text = read_text(source, None if is_gold else ["word"], labelled=is_gold)
+    if not all(isinstance(token, str) for tokens in text.X for token in tokens):
+        raise ValueError(f"{source.name}: a token must be a single column")
+    return Pool(text.X, text.y)
+
+
+def _pool_of_documents(documents: Documents, options: argparse.Namespace) -> Pool:
+    """Return the sentences of documents; those of documents without spans have no labels."""
+    if options.scheme == TAGS:
+        raise ValueError("--scheme tags is for tokens with a tag each, but the file has spans")
+    text = text_of_documents(documents, options)
+    separator = "" if options.tokenizer == "characters" else " "
+    if options.gold is not None:
+        return Pool(text.X, text.y, separator)
+    numbers = [number for number, _ in text.places or ()]
+    labels = [y if documents.spans[n] else None for n, y in zip(numbers, text.y, strict=True)]
+    return Pool(text.X, None, separator, labels)
+
+
+def _accept(pool: Pool, log: Log, by: str) -> None:
+    """Log the proposed labels of sentences that nobody has labelled yet."""
+    known = Annotations(log.entries, pool.sentences)
+    log.extend(
+        {"do": "accept", "sentence": i, "tokens": pool.sentences[i], "labels": labels, "by": by}
+        for i, labels in enumerate(pool.proposed or ())
+        if labels is not None and known.of(i) is None
+    )
 
 
 def _model(path: str) -> EmpiricalCRF:
@@ -108,12 +154,12 @@ def _model(path: str) -> EmpiricalCRF:
 
 def _marks(pool: Pool, start: EmpiricalCRF | None, options: argparse.Namespace) -> Marks:
     known = [] if start is None else [str(label) for label in start.classes_.tolist()]
-    gold = dict.fromkeys(label for labels in pool.gold or () for label in labels)
-    new = [label for label in gold if label not in known]
+    given = dict.fromkeys(label for y in pool.gold or pool.proposed or () for label in y or ())
+    new = [label for label in given if label not in known]
     if known and new:
         warnings.warn(
-            f"{options.gold}: the model does not know the labels {named(new)}; it knows "
-            f"{named(known)}",
+            f"{options.gold or options.file}: the model does not know the labels {named(new)}; it "
+            f"knows {named(known)}",
             stacklevel=2,
         )
     known += new

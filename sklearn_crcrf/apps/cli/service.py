@@ -1,10 +1,11 @@
 """The command serve."""
 
 import argparse
+from typing import Any
 
 from ..web import tagging_app
 from . import _listening
-from ._text import add_limits, add_max_bytes, limits_of
+from ._text import KNOWN, add_limits, add_max_bytes, limits_of
 from .tagging import labels_of
 
 
@@ -21,11 +22,9 @@ def run(options: argparse.Namespace) -> None:
     from ...model_files import load_model
 
     estimator, columns = load_model(options.model, options.max_bytes)
-    observed = [name for name in columns or () if name not in (None, "label")]
-    if len(observed) > 1:
-        raise ValueError(
-            f"{options.model}: serve labels plain words, but the model needs the columns "
-            f"{', '.join(map(str, observed))}"
-        )
-    limits = limits_of(options, labels_of(estimator))
-    _listening.listen(tagging_app(estimator, **limits), options)
+    observed = [name for name in columns or () if name not in (None, "label", KNOWN)]
+    if observed == ["*"]:
+        raise ValueError(f"{options.model}: serve labels words, but the model needs attributes")
+    how: dict[str, Any] = limits_of(options, labels_of(estimator))
+    app = tagging_app(estimator, **how, columns=observed if len(observed) > 1 else None)
+    _listening.listen(app, options)

@@ -117,6 +117,13 @@ def _json_of(body: bytes) -> Content:
     return content
 
 
+def check_keys(content: Mapping[str, Any], *names: str) -> None:
+    """Raise BadRequest if a JSON object has other keys than these."""
+    if unknown := [*content.keys() - set(names)]:
+        what = ", ".join(f"{name!r:.80}" for name in sorted(unknown)[:5])
+        raise BadRequest(f"the content has unknown keys: {what}; known are {', '.join(names)}")
+
+
 def get_text(content: Mapping[str, Any], name: str, longest: int) -> str:
     """Return a string in a JSON object.
 

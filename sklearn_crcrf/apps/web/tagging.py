@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 
 from ..._version import __version__
 from ...base.unwrap import unwrap
+from ...display.colours import hues_of
 from ...display.notebook.explanation import explain
 from ...labels.segments.schemes import scheme_or_bare
 from ...text import TextTagger
@@ -19,15 +20,18 @@ from ...text.reading import TokenizedTexts
 from ...text.redaction import REPLACE, redacted
 from ..annotation.marks import marks_for, proposals
 from .files import FOLDER, pages
-from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
+from .json_api import BadRequest, TooMuch, check_keys, constant, dumps, get_text, post_steps
 from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
 
+GIVEN = ("text", "tokens", "sentences")
 MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS = 1000, 20_000, 200_000
 N_CONTRIBUTIONS, MAX_REPLACE = 8, 100
 Steps = Generator[str, None, None]
 
 
-def tagging_app(estimator: Any, subject_to: Any = None) -> Starlette:
+def tagging_app(
+    estimator: Any, subject_to: Any = None, columns: Sequence[str] | None = None
+) -> Starlette:
     """Make an ASGI application that labels text with a fitted estimator.
 
     ``POST /tag`` labels sentences; ``POST /redact`` replaces the spans of a text; ``POST /explain``
@@ -44,6 +48,9 @@ def tagging_app(estimator: Any, subject_to: Any = None) -> Starlette:
     subject_to : list of constraints, optional
         What the labels of ``POST /tag`` satisfy, as in ``predict``; other answers do not depend on
         it.
+    columns : list of str, optional
+        The columns of tokens, if they have several. A token is then an object with a string for
+        each, and no text is taken.
 
     Returns
     -------
@@ -57,7 +64,7 @@ def tagging_app(estimator: Any, subject_to: Any = None) -> Starlette:
     >>> app.url_path_for("tag")
     '/tag'
     """
-    tagger = _text_tagger(estimator)
+    tagger, columns = _text_tagger(estimator), None if columns is None else list(columns)
     estimator = tagger.estimator_
     classifier = unwrap(estimator)[0]
     promise = {"promise": classifier.promise_} if hasattr(classifier, "promise_") else {}
@@ -65,7 +72,9 @@ def tagging_app(estimator: Any, subject_to: Any = None) -> Starlette:
     labels_of, marks, work = _labeller(estimator, subject_to), marks_for(map(str, classes)), Work()
 
     def tag(content: dict[str, Any], reserve: Reserve) -> Steps:
-        sentences, has_details = _sentences(content, tagger), bool(content.get("details"))
+        check_keys(content, *GIVEN, "details")
+        sentences = _sentences(content, tagger, columns)
+        has_details = bool(content.get("details"))
         per_token = len(classes) + 5.0 if has_details else len(classes) / 10.0
         reserve(sum(costs := _costs(sentences, per_token)))
         between = '{"sentences":['
@@ -81,6 +90,8 @@ def tagging_app(estimator: Any, subject_to: Any = None) -> Starlette:
         yield ("" if sentences else between) + f"]{end}}}"
 
     def redact(content: dict[str, Any], reserve: Reserve) -> Steps:
+        check_keys(content, "text", "replace")
+        _refuse_text(columns)
         text = get_text(content, "text", MAX_CHARACTERS)
         replace = get_text({"replace": REPLACE, **content}, "replace", MAX_REPLACE)
         read = TokenizedTexts.of([text], tagger.tokenizer, tagger.sentences)
@@ -90,7 +101,8 @@ def tagging_app(estimator: Any, subject_to: Any = None) -> Starlette:
         yield dumps({"text": redacted(text, spans, replace), "spans": spans, **promise})
 
     def explained(content: dict[str, Any], reserve: Reserve) -> Steps:
-        sentences = _sentences(content, tagger)
+        check_keys(content, *GIVEN, "labels", "against")
+        sentences = _sentences(content, tagger, columns)
         if len(sentences) != 1 or not sentences[0]:
             raise BadRequest("one sentence can be explained at a time")
         labels, against = (_labels(content, name) for name in ("labels", "against"))
@@ -116,6 +128,8 @@ def tagging_app(estimator: Any, subject_to: Any = None) -> Starlette:
         "labels": classes,
         "kind": marks.kind,
         "names": marks.names,
+        "hues": hues_of(marks.names),
+        "columns": columns,
         **promise,
     }
     return Starlette(
@@ -150,26 +164,43 @@ def _labeller(
     return lambda sentences: [tagger(tokens) for tokens in sentences]
 
 
-def _sentences(content: dict[str, Any], tagger: TextTagger) -> list[tuple[str, ...]]:
+def _sentences(
+    content: dict[str, Any], tagger: TextTagger, columns: list[str] | None
+) -> list[tuple]:
     """Read the sentences of a request: of its text, or as they are given."""
-    given = [name for name in ("text", "tokens", "sentences") if name in content]
+    given = [name for name in GIVEN if name in content]
     if len(given) != 1:
         raise BadRequest("the content must have one of 'text', 'tokens' and 'sentences'")
     if given == ["text"]:
+        _refuse_text(columns)
         text = get_text(content, "text", MAX_CHARACTERS).removeprefix("\ufeff")
         sentences = TokenizedTexts.of([text], tagger.tokenizer, tagger.sentences).tokens()
     else:
         value = content.pop(given[0])
         sentences = [value] if given == ["tokens"] else value
-    if not isinstance(sentences, list) or not all(map(_are_tokens, sentences)):
-        raise BadRequest(f"{given[0]!r} must be made of lists of strings")
+    if not isinstance(sentences, list) or not all(_are_tokens(s, columns) for s in sentences):
+        raise BadRequest(f"{given[0]!r} must be made of lists of {_kind_of_tokens(columns)}")
     _check_sizes(sentences)
     return [*map(tuple, sentences)]  # unlike lists, they are not searched for garbage
 
 
-def _check_sizes(sentences: Sequence[Sequence[str]]) -> None:
+def _refuse_text(columns: list[str] | None) -> None:
+    if columns is not None:
+        raise BadRequest(
+            "the model needs columns: send 'tokens' or 'sentences', made of lists of "
+            f"{_kind_of_tokens(columns)}, and no 'text'"
+        )
+
+
+def _kind_of_tokens(columns: list[str] | None) -> str:
+    if columns is None:
+        return "strings"
+    return f"objects, each with the strings {', '.join(map(repr, columns))} and no more"
+
+
+def _check_sizes(sentences: Sequence[Sequence]) -> None:
     """Raise BadRequest if there are more sentences, tokens or characters than may be."""
-    n_characters = sum(len(token) for tokens in sentences for token in tokens)
+    n_characters = sum(_n_characters(token) for tokens in sentences for token in tokens)
     sizes = len(sentences), sum(map(len, sentences)), n_characters
     if any(map(operator.gt, sizes, (MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS))):
         raise BadRequest(
@@ -178,8 +209,19 @@ def _check_sizes(sentences: Sequence[Sequence[str]]) -> None:
         )
 
 
-def _are_tokens(sentence: Any) -> bool:
-    return isinstance(sentence, list) and all(isinstance(token, str) for token in sentence)
+def _are_tokens(sentence: Any, columns: list[str] | None = None) -> bool:
+    return isinstance(sentence, list) and all(_is_token(token, columns) for token in sentence)
+
+
+def _is_token(token: Any, columns: list[str] | None) -> bool:
+    if columns is None:
+        return isinstance(token, str)
+    are_named = isinstance(token, dict) and token.keys() == set(columns)
+    return are_named and all(isinstance(value, str) for value in token.values())
+
+
+def _n_characters(token: str | dict[str, str]) -> int:
+    return len(token) if isinstance(token, str) else sum(map(len, token.values()))
 
 
 def _labels(content: dict[str, Any], name: str) -> list[str] | None:

@@ -41,6 +41,14 @@ def test_entries_are_kept_in_order_and_linked(path):
         assert all(b["after"] == a["id"] for a, b in pairwise(log.entries))
 
 
+def test_entries_are_added_at_once_or_one_by_one(path, tmp_path):
+    entries = [{"do": "skip", "sentence": k, "by": "ann"} for k in range(5)]
+    with Log(path) as log, Log(tmp_path / "other") as other:
+        assert log.extend([]) == []
+        assert log.extend(iter(entries)) == [other.append(entry) for entry in entries]
+    assert path.read_bytes() == (tmp_path / "other").read_bytes()
+
+
 def test_a_new_log_is_for_its_owner_only(path):
     write(path, [])
     if os.name == "posix":

@@ -7,7 +7,15 @@ import pytest
 from sklearn.base import clone
 
 from sklearn_crcrf import EmpiricalCRF, find_label_issues
-from sklearn_crcrf.apps.annotation import Log, Pool, SegmentMarks, TagMarks, Workbench, workbench
+from sklearn_crcrf.apps.annotation import (
+    Log,
+    Pool,
+    SegmentMarks,
+    TagMarks,
+    Workbench,
+    order,
+    workbench,
+)
 from sklearn_crcrf.apps.annotation.annotations import Annotation, Change
 from sklearn_crcrf.apps.annotation.doubt import MEASURES, suspicions
 from sklearn_crcrf.apps.annotation.learner import Learner
@@ -87,13 +95,39 @@ def test_gold_labels_are_replaced_by_what_was_accepted(path):
     with Workbench(pool, Log(path), TagMarks(TAGS)) as bench:
         bench.settle()
         view = bench.next("ann")
-        assert view["sentence"] == 4 and view["gold"] == wrong[4]
+        assert view["sentence"] == 4 and view["given"] == wrong[4]
         bench.accept("ann", 4, Y[4])
         bench.settle()
         assert_same(bench.model, EmpiricalCRF().fit(X, Y))
         bench.undo("ann")
         bench.settle()
         assert_same(bench.model, EmpiricalCRF().fit(X, wrong))
+
+
+def test_proposed_labels_are_shown_and_not_learned_before_they_are_accepted(path):
+    pool = Pool(X, proposed=[Y[0], *[None] * (len(X) - 1)])
+    with Workbench(pool, Log(path), TagMarks(TAGS)) as bench:
+        assert bench.view(0)["given"] == Y[0] and bench.view(1)["given"] is None
+        assert bench.model is None and bench.view(0)["labellings"][0]["share"] is None
+        bench.accept("ann", 0, Y[0])
+        bench.settle()
+        assert_same(bench.model, EmpiricalCRF().fit(X[:1], Y[:1]))
+
+
+def test_in_mixed_order_every_second_sentence_is_the_next_one_of_the_text(path):
+    with bench_of(path) as bench:
+        bench.accept("ann", 0, Y[0])
+        bench.settle()
+        given = []
+        for _ in range(6):
+            most = bench.order.waiting[: order.N_FRONT]
+            given.append(bench.next("ann")["sentence"])
+            assert given[-1] in most
+            first = min(set(range(1, len(X))) - set(given))
+            given.append(bench.next("ann")["sentence"])
+            assert given[-1] == first
+            for sentence in given[-2:]:
+                bench.skip("ann", sentence)
 
 
 def test_learning_and_forgetting_all_leaves_no_model():
@@ -140,7 +174,7 @@ def test_a_conflict_is_told_and_the_last_word_is_kept(path):
 
 
 def test_doubtful_sentences_come_first(path):
-    with bench_of(path) as bench:
+    with bench_of(path, measure="entropy") as bench:
         bench.accept("ann", 0, Y[0])
         bench.settle()
         values = bench.order.values[1:]

@@ -106,6 +106,56 @@ def test_serve_labels_text(model):
     assert found["labels"] == ["B-PER", "O"]
 
 
+@needs_fork
+def test_serve_labels_tokens_of_several_columns(tmp_path):
+    X = [[{"word": "a", "pos": "b"}, {"word": "c", "pos": "d"}]]
+    save_model(EmpiricalCRF().fit(X, [["D", "N"]]), tmp_path / "model", ["word", "pos", "label"])
+    with served("serve", "--model", tmp_path / "model") as (connection, _):
+        (found,) = post(connection, "/tag", tokens=X[0])["sentences"]
+    assert found["labels"] == ["D", "N"]
+
+
+DOCUMENTS = [
+    {"text": "Zoë Lee sings.\nIn '88 it rained.", "spans": [[0, 7, "PER"]]},
+    {"text": "Rex barks in Rome."},
+]
+
+
+@needs_fork
+@pytest.mark.parametrize("spans", ["accepted", "proposed"])
+def test_spans_are_imported_once(tmp_path, capsys, spans):
+    path = tmp_path / "documents.jsonl"
+    lines = (json.dumps(document, ensure_ascii=False) for document in DOCUMENTS)
+    path.write_text("\n".join(lines), encoding="latin-1")
+    command = "annotate", path, "--encoding", "latin-1", "--spans", spans, "--labels", "LOC"
+    n = 2 if spans == "accepted" else 0
+    for _ in range(2):
+        with served(*command) as (connection, fork):
+            state = post(connection, "/api/next", by="ann")["state"]
+            assert (state["accepted"], state["names"]) == (n, ["PER", "LOC"])
+            given = [post(connection, "/api/open", by="ann", sentence=k)["next"] for k in range(3)]
+            fork.send_signal(signal.SIGINT)
+            fork.wait()
+    assert [one["given"] for one in given] == [[[0, 2, "PER"]], [], None]
+    assert given[1]["tokens"] == ["In", "'88", "it", "rained", "."]
+    assert main(["export", f"{path}.annotations.jsonl", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) == n and all(row["by"] == "documents.jsonl" for row in rows)
+    if rows:
+        assert rows[0]["labels"] == ["B-PER", "I-PER", "O", "O"]
+
+
+@needs_fork
+def test_spans_can_be_checked(tmp_path):
+    path = tmp_path / "documents.jsonl"
+    path.write_text("\n".join(map(json.dumps, DOCUMENTS)))
+    with served("annotate", "--gold", path, "--scheme", "IOBES") as (connection, _):
+        assert post(connection, "/api/next", by="ann")["state"]["checks_gold"]
+        (found,) = accept(connection, 0, [[0, 2, "PER"]])["state"]["names"]
+    assert found == "PER" and "S-PER" not in Path(f"{path}.annotations.jsonl").read_text()
+    assert '"E-PER"' in Path(f"{path}.annotations.jsonl").read_text()
+
+
 def status(connection, **headers):
     connection.request("GET", "/health", headers=headers)
     answer = connection.getresponse()
@@ -257,16 +307,22 @@ def test_an_empty_token_in_the_environment_is_refused(model, monkeypatch, capsys
         ),
         (["annotate", "{text}", "--labels", "A", "--log", "{text}", "--repair"], "no line of it"),
         (["export", "{text}"], "line 1: it is not a JSON object"),
-        (["serve", "--model", "{columns}"], "needs the columns word, pos"),
+        (["serve", "--model", "{attributes}"], "but the model needs attributes"),
+        (["annotate", "{spans}"], "leaves the text of 3 characters"),
+        (["annotate", "{sound}", "--scheme", "tags"], "but the file has spans"),
+        (["annotate", "{latin}", "--labels", "A"], "say its encoding"),
     ],
 )
 def test_problems_are_told_in_one_line(tmp_path, text, capsys, argv, problem):
     save_model(CRF().fit([["a"], ["b"]], [["D"], ["N"]]), tmp_path / "crf")
-    tagged = EmpiricalCRF().fit([[{"word": "a", "pos": "b"}]], [["D"]])
-    save_model(tagged, tmp_path / "columns", ["word", "pos", "label"])
+    save_model(CRF().fit([[["a"], ["b"]]], [["D", "N"]]), tmp_path / "attributes", ["label", "*"])
+    (tmp_path / "spans").write_text('{"text": "Ann", "spans": [[0, 9, "PER"]]}')
+    (tmp_path / "sound").write_text('{"text": "Ann", "spans": [[0, 3, "PER"]]}')
+    (tmp_path / "latin").write_bytes("Zoë".encode("latin-1"))
     (tmp_path / "empty").write_text("\n \n")
     with socket.create_server(("localhost", 0)) as taken:
-        names = {name: tmp_path / name for name in ("crf", "columns", "empty", "missing")}
+        files = ("crf", "attributes", "empty", "missing", "spans", "sound", "latin")
+        names = {name: tmp_path / name for name in files}
         names |= {"text": text, "port": taken.getsockname()[1]}
         assert main([arg.format(**names) for arg in argv]) == 2
     error = capsys.readouterr().err

@@ -1,5 +1,6 @@
 """The pages in a real browser, by keyboard and by mouse."""
 
+import re
 import shutil
 from contextlib import contextmanager
 
@@ -17,6 +18,7 @@ from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.apps.annotation import Log, Pool, SegmentMarks, TagMarks, Workbench
 from sklearn_crcrf.apps.web import annotation_app, tagging_app
 from sklearn_crcrf.apps.web.serving import _opened
+from sklearn_crcrf.display import TaggedSequence
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
@@ -81,6 +83,81 @@ def test_segments_by_keyboard(browser, tmp_path):
         page.wait_for_selector("text=Nothing waits")
         page.keyboard.press("u")
         page.wait_for_selector("text=Undone")
+
+
+def test_tab_goes_to_marks_and_doubtful_words(browser, tmp_path):
+    sure, doubtful = [["O", 0.9]], [["O", 0.7]]
+    view = {
+        "sentence": 0,
+        "tokens": ["the", "Ann", "Lee", "of", "New", "York", "sings"],
+        "labellings": [{"marks": [[1, 3, "PER"]], "share": 0.4}],
+        "likeliest": [sure, doubtful, sure, sure, doubtful, doubtful, sure],
+        "given": None,
+        "accepted": None,
+        "flagged": False,
+    }
+    with (
+        annotating(tmp_path, Pool([view["tokens"]]), SegmentMarks(NAMES)) as (bench, address),
+        opened(browser, address) as page,
+    ):
+        page.wait_for_selector("text=No proposals yet: mark one sentence")
+        answer = {"next": view, "state": bench.state()}
+        page.route("**/api/next", lambda route: route.fulfill(json=answer))
+        page.reload()
+        page.wait_for_selector("mark")
+
+        def selected(*keys):
+            for key in keys:
+                page.keyboard.press(key)
+            found = page.locator(".token.selected")
+            return found.evaluate_all("all => all.map((one) => Number(one.dataset.t))")
+
+        assert selected() == [1, 2]
+        assert selected("Tab") == [4, 5]
+        assert selected("Shift+Tab") == [1, 2]
+        assert selected("Home") == [0] and selected("End") == [6]
+        assert selected("Shift+Home") == [*range(7)]
+        assert selected("Home", "Tab", "Tab", "2") == [5]
+        assert selected("Tab") == [5]  # there is no other: so it leaves the sentence
+        assert "name" in page.evaluate("document.activeElement.className")
+        assert selected("Shift+Tab", "Shift+Tab") == [1, 2]
+        selected("Enter")
+        page.wait_for_selector("text=1 accepted")
+        assert bench.annotations.of(0).labels == ("O", "B-PER", "I-PER", "O", "B-LOC", "I-LOC", "O")
+
+
+def test_labels_have_one_colour_on_both_pages_and_in_displays(browser, tmp_path):
+    X, y = [["Ann", "in", "Rome"]], [["B-PER", "O", "B-LOC"]]
+    model, found = EmpiricalCRF().fit(X, y), []
+    read = "all => all.map((one) => [one.innerText, one.style.getPropertyValue('--h')])"
+    with (
+        annotating(tmp_path, Pool(X, y), SegmentMarks(NAMES)) as (_, annotate),
+        served(tagging_app(model)) as host,
+    ):
+        for address in annotate, f"http://{host}/":
+            with opened(browser, address) as page:
+                if address != annotate:
+                    page.fill("#text", "Ann in Rome")
+                    page.get_by_role("button", name="Label").click()
+                page.wait_for_selector("mark")
+                found.append(page.locator("mark").evaluate_all(read))
+    html = TaggedSequence(X[0], y[0], classes=["B-LOC", "B-PER", "O"])._repr_html_()
+    assert found[0] == found[1] and len(found[0]) == 2 and found[0][0][1] != found[0][1][1]
+    assert re.findall(r"--h:(\d+)", html) == [hue for _, hue in found[0]]
+
+
+def test_tokens_of_several_columns(browser):
+    X = [[{"word": "Ann", "pos": "N"}, {"word": "sings", "pos": "V"}]]
+    model = EmpiricalCRF().fit(X, [["B-PER", "O"]])
+    app = tagging_app(model, columns=["word", "pos"])
+    with served(app) as host, opened(browser, f"http://{host}/") as page:
+        page.wait_for_selector("text=with the columns word, pos")
+        page.fill("#text", "Ann N\nsings\tV\n\nAnn N")
+        page.get_by_role("button", name="Label").click()
+        page.wait_for_selector("text=2 sentences")
+        assert page.locator("mark").all_inner_texts() == ["AnnPER", "AnnPER"]
+        page.get_by_role("button", name="Why?").first.click()
+        page.wait_for_selector("table")
 
 
 def test_segments_by_mouse(browser, tmp_path):

@@ -17,10 +17,13 @@ from sklearn_crcrf import (
     EmpiricalCRF,
     TextTagger,
     explain,
+    make_sequence_pipeline,
+    text_features,
 )
 from sklearn_crcrf.apps.web import tagging_app
 
 X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["Ann", "Lee", "sings"]]
+PAIRS = [("dog", "NN"), ("walks", "VB")]
 Y = [["O", "O", "O"], ["O", "O", "O"], ["B-PER", "I-PER", "O"]]
 
 
@@ -84,6 +87,41 @@ def test_other_estimators_serve(estimator):
 def test_content_that_is_not_valid_is_refused(client, content):
     answer = client.post("/tag", json=content)
     assert answer.status_code == 400 and answer.json()["error"]
+
+
+@for_each(
+    ("path", "content", "known"),
+    [
+        ("/tag", {"text": "Ann", "detail": True}, "text, tokens, sentences, details"),
+        ("/redact", {"text": "Ann", "detail": "-"}, "text, replace"),
+        ("/explain", {"tokens": ["Ann"], "detail": []}, "text, tokens, sentences, labels, against"),
+    ],
+)
+def test_unknown_keys_are_named(client, path, content, known):
+    answer = client.post(path, json=content)
+    assert answer.status_code == 400
+    assert answer.json()["error"] == f"the content has unknown keys: 'detail'; known are {known}"
+
+
+@for_each("estimator", [EmpiricalCRF(), make_sequence_pipeline(text_features("tags"), CRF())])
+def test_tokens_of_several_columns(estimator):
+    X = [[{"word": w, "pos": p} for w, p in s] for s in (PAIRS, PAIRS[::-1])]
+    estimator.fit(X, [["O", "V"], ["V", "O"]])
+    client = TestClient(tagging_app(estimator, columns=["word", "pos"]))
+    assert client.get("/health").json()["columns"] == ["word", "pos"]
+    answer = client.post("/tag", json={"sentences": X, "details": True}).json()["sentences"]
+    assert [one["labels"] for one in answer] == estimator.predict(X).tolist()
+    assert [one["tokens"] for one in answer] == X and answer[0]["labellings"]
+    (reasons,) = client.post("/explain", json={"tokens": X[0][:1]}).json()["contributions"]
+    assert reasons
+    more = {**X[0][0], "x": ""}
+    for wrong in ({"word": "a"}, more, {"word": "a", "pos": 1}, "a", ["a", "b"], None):
+        answer = client.post("/tag", json={"tokens": [X[0][0], wrong]})
+        assert answer.status_code == 400
+        assert "objects, each with the strings 'word', 'pos'" in answer.json()["error"]
+    for path in ("/tag", "/redact", "/explain"):
+        answer = client.post(path, json={"text": "dog"})
+        assert answer.status_code == 400 and "and no 'text'" in answer.json()["error"]
 
 
 def test_texts_are_redacted(client):

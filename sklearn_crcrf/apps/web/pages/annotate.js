@@ -51,10 +51,10 @@ function show(next) {
     say("Nothing waits: all sentences are done.");
     return;
   }
-  const start = view.accepted || (view.gold ? { marks: view.gold } : view.labellings[0]);
-  chosen = view.accepted || view.gold ? -1 : 0;
+  const start = view.accepted || (view.given ? { marks: view.given } : view.labellings[0]);
+  chosen = view.accepted || view.given ? -1 : 0;
   marks = structuredClone(start.marks);
-  cursor = anchor = 0;
+  [[anchor, cursor]] = [...stops(), [0, 0]];
   draw();
   focusCursor();
 }
@@ -82,7 +82,7 @@ function drawSentence() {
     }
     if (segment) {
       const label = element("b", { textContent: segment[2] });
-      box.append(tinted(element("mark", {}, ...tokens, label), segment[2], state.names));
+      box.append(tinted(element("mark", {}, ...tokens, label), segment[2], state.hues));
     } else {
       box.append(...tokens);
     }
@@ -100,13 +100,17 @@ function token(t) {
   const label = labelOf(t);
   if (state.kind === "tags") {
     made.append(element("b", { textContent: label }));
-    tinted(made, label, state.names);
+    tinted(made, label, state.hues);
   }
-  const [best] = view.likeliest[t];
-  made.classList.toggle("unsure", best !== undefined && best[1] < UNSURE);
+  made.classList.toggle("unsure", isUnsure(t));
   made.title = view.likeliest[t].map(([name, share]) => `${name} ${percent(share)}`).join("\n");
   made.setAttribute("aria-label", `${view.tokens[t]}, ${label || "no mark"}`);
   return made;
+}
+
+function isUnsure(t) {
+  const [best] = view.likeliest[t];
+  return best !== undefined && best[1] < UNSURE;
 }
 
 function labelOf(t) {
@@ -121,7 +125,7 @@ function drawNames() {
     const key = i < 9 ? [element("kbd", { textContent: i + 1 }), " "] : [];
     const made = element("button", { type: "button", className: "name" }, ...key, name);
     made.addEventListener("click", () => mark(name));
-    return tinted(made, name, state.names);
+    return tinted(made, name, state.hues);
   });
   if (state.kind === "segments") {
     const none = element("button", { type: "button" },
@@ -131,7 +135,7 @@ function drawNames() {
   }
   if (state.names.length > shown.length) {
     const more = element("button", { type: "button" },
-      element("kbd", { textContent: "t" }), " any name");
+      element("kbd", { textContent: "t" }), " any label");
     more.addEventListener("click", choose);
     buttons.push(more);
   }
@@ -148,6 +152,11 @@ function keyedNames() {
 }
 
 function drawLabellings() {
+  if (view.labellings[0].share === null) {
+    $("labellings").replaceChildren(element("li", { className: "quiet", textContent:
+      "No proposals yet: mark one sentence and accept it." }));
+    return;
+  }
   $("labellings").replaceChildren(...view.labellings.map((labelling, i) => {
     const made = element("button", { type: "button" }, `${percent(labelling.share)} `,
       element("bdi", { textContent: summary(view.tokens, labelling.marks, state.separator) }));
@@ -163,9 +172,10 @@ function drawAbout() {
     bar.style.width = `${4 * share}em`;
     return element("span", { className: "share" }, bar, `${name} ${percent(share)}`);
   });
-  const gold = view.gold ? [element("span", { className: "share" }, "given labels are shown")] : [];
+  const given = view.given && chosen === -1
+    ? [element("span", { className: "share" }, "labels of the file are shown")] : [];
   const flag = view.flagged ? [element("span", { className: "share warn" }, "flagged")] : [];
-  $("about").replaceChildren(...shares, ...gold, ...flag);
+  $("about").replaceChildren(...shares, ...given, ...flag);
 }
 
 function showState() {
@@ -173,13 +183,14 @@ function showState() {
   if (state.flagged.length) parts.push(`${state.flagged.length} flagged`);
   if (state.conflicts.length) parts.push(`${state.conflicts.length} in conflict`);
   $("progress").textContent = parts.join(" · ");
-  const curve = state.curve, last = curve.at(-1);
-  const step = 100 / Math.max(curve.length - 1, 1);
-  $("curve").querySelector("polyline").setAttribute("points",
-    curve.map((share, i) => `${(i * step).toFixed(2)},${(100 - 100 * share).toFixed(2)}`).join(" "));
-  $("latest").textContent = last === undefined ? "" :
+  const [n, last] = state.curve.at(-1) ?? [0];
+  $("plot").hidden = n === 0;
+  $("n").textContent = n;
+  $("curve").querySelector("polyline").setAttribute("points", state.curve.map(([k, share]) =>
+    `${(100 * (k - 1) / Math.max(n - 1, 1)).toFixed(2)},${(100 - 100 * share).toFixed(2)}`).join(" "));
+  $("latest").textContent = n === 0 ? "The curve begins with the second sentence." :
     `${percent(last)} of the tokens of the last sentences had the label that was proposed before ` +
-    "the sentence was learned. These are the sentences of greatest doubt; others are easier.";
+    "the sentence was learned.";
 }
 
 // --- marking ------------------------------------------------------------------------------------
@@ -208,6 +219,28 @@ function mark(name) {
 function move(t, isExtending) {
   cursor = Math.max(0, Math.min(t, view.tokens.length - 1));
   if (!isExtending) anchor = cursor;
+}
+
+// What Tab goes to: marked segments, and runs of words, or single words, whose label is doubtful.
+function stops() {
+  const found = state.kind === "segments" ? marks.map(([start, end]) => [start, end - 1]) : [];
+  const isDoubtful = (t) => isUnsure(t) && !found.some(([start, end]) => start <= t && t <= end);
+  const runs = [];
+  for (let t = 0; t < view.tokens.length; t++) {
+    if (!isDoubtful(t)) continue;
+    if (state.kind === "segments" && runs.at(-1)?.[1] === t - 1) runs.at(-1)[1] = t;
+    else runs.push([t, t]);
+  }
+  return [...found, ...runs].sort((a, b) => a[0] - b[0]);
+}
+
+// Select the next or the last of these; false if there is none, so that Tab leaves the sentence.
+function jump(isBack) {
+  const [low, high] = selection();
+  const found = isBack ? stops().findLast(([, end]) => end < low) :
+    stops().find(([start]) => start > high);
+  if (found) [anchor, cursor] = found;
+  return found !== undefined;
 }
 
 function take(i) {
@@ -247,10 +280,8 @@ function pressed(event) {
   if (event.target.closest("input, textarea") || (view === null && event.key !== "u")) return;
   const isOther = event.target.closest("button:not(.token)");
   if (isOther && (event.key === "Enter" || event.key === " ")) return;
-  if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-    const isRightToLeft = getComputedStyle($("sentence")).direction === "rtl";
-    const step = (event.key === "ArrowRight") !== isRightToLeft ? 1 : -1;
-    move(cursor + step, event.shiftKey);
+  const isToken = event.target.closest(".token") !== null;
+  if (event.key === "Tab" ? isToken && jump(event.shiftKey) : goes(event.key, event.shiftKey)) {
     draw();
     focusCursor();
   } else if (/^[1-9]$/.test(event.key)) {
@@ -262,6 +293,15 @@ function pressed(event) {
     return;
   }
   event.preventDefault();
+}
+
+// Move the cursor by an arrow, Home or End; false for other keys.
+function goes(key, isExtending) {
+  const isRightToLeft = getComputedStyle($("sentence")).direction === "rtl";
+  const step = isRightToLeft ? -1 : 1;
+  const places = { ArrowLeft: cursor - step, ArrowRight: cursor + step, Home: 0, End: Infinity };
+  if (key in places) move(places[key], isExtending);
+  return key in places;
 }
 
 function tokenAt(event) {

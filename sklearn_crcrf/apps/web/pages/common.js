@@ -24,10 +24,9 @@ export function element(tag, properties, ...children) {
   return made;
 }
 
-// An element in the colour of a name.
-export function tinted(made, name, names) {
-  const place = names.indexOf(name);
-  made.style.setProperty("--h", place < 0 ? 210 : Math.round(25 + place * 137.5) % 360);
+// An element in the colour of a name, whose hue the server knows.
+export function tinted(made, name, hues) {
+  made.style.setProperty("--h", hues[name] ?? 210);
   return made;
 }
 

@@ -4,16 +4,29 @@ import { $, ask, direction, element, percent, summary, tinted } from "./common.j
 
 const health = await ask("health");
 $("model").textContent = `${health.estimator}, ${health.labels.length} labels`;
+if (health.columns) {
+  $("by_token").checked = $("by_token").disabled = true;
+  $("columns").textContent = `one token in each line, with the columns ${health.columns.join(", ")},`;
+}
 
 function input() {
   const text = $("text").value;
   if (!$("by_token").checked) return { text };
   const sentences = text.split(/\n\s*\n/).map((part) => part.split("\n").map((s) => s.trim())
-    .filter(Boolean));
+    .filter(Boolean).map(tokenOf));
   return { sentences: sentences.filter((tokens) => tokens.length) };
 }
 
-function drawn(sentence) {
+// A line is a word, or columns that are separated by tabs or by spaces.
+function tokenOf(line) {
+  if (!health.columns) return line;
+  const parts = line.split(line.includes("\t") ? "\t" : /\s+/);
+  return Object.fromEntries(parts.map((part, k) => [health.columns[k] ?? `column ${k + 1}`, part]));
+}
+
+function drawn({ tokens, ...rest }) {
+  const words = health.columns ? tokens.map((token) => token[health.columns[0]]) : tokens;
+  const sentence = { ...rest, given: tokens, tokens: words };
   const box = element("div", { className: `sentence ${health.kind}`,
     dir: direction(sentence.tokens) });
   const draw = (marks) => box.replaceChildren(...marked(sentence, marks));
@@ -46,7 +59,7 @@ function marked(sentence, marks) {
     for (; t < end; t++) tokens.push(...(tokens.length ? [" "] : []), token(sentence, marks, t));
     const label = segment && element("b", { textContent: segment[2] });
     made.push(...(segment ? [tinted(element("mark", {}, ...tokens, label), segment[2],
-      health.names)] : tokens));
+      health.hues)] : tokens));
     made.push(" ");
   }
   return made;
@@ -58,13 +71,13 @@ function token(sentence, marks, t) {
   made.title = sentence.likeliest[t].map(([name, p]) => `${name} ${percent(p)}`).join("\n");
   if (health.kind === "tags") {
     made.append(element("b", { textContent: marks[t] }));
-    tinted(made, marks[t], health.names);
+    tinted(made, marks[t], health.hues);
   }
   return made;
 }
 
 async function explain(sentence) {
-  const found = await ask("explain", { tokens: sentence.tokens });
+  const found = await ask("explain", { tokens: sentence.given });
   const rows = found.tokens.flatMap((word, t) => [
     element("tr", { className: "total" }, element("th", { textContent: word, scope: "row" }),
       element("td", { textContent: found.labels[t] })),
