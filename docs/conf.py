@@ -67,7 +67,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages without pages below them have nothing to show at the side.
@@ -188,9 +188,14 @@ def name_thumbnails(app, document):
             thumbnail["alt"] = title[1]
 
 
+APPLIED = re.compile(r"(<mo>&ApplyFunction;</mo>)(?=\s*<m(?!o))")
+
+
 def write_math(translator, node):
+    """Write a formula as MathML, with the space between a function and its argument."""
     is_block = isinstance(node, nodes.math_block)
     formula = tex2mathml(node.astext(), as_block=is_block)
+    formula = APPLIED.sub(r'\1<mspace width="0.17em"/>', formula)
     translator.body.append(f'<div class="formula">{formula}</div>' if is_block else formula)
     raise nodes.SkipNode
 
