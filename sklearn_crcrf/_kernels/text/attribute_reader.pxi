@@ -11,9 +11,11 @@ cdef extern from "Python.h":
     bint is_int "PyLong_CheckExact"(PyObject *)
     bint is_dict "PyDict_CheckExact"(PyObject *)
     long long PyLong_AsLongLongAndOverflow(PyObject *, int *overflow)
+    bint PyUnicode_IS_COMPACT(PyObject *)
 
 cdef enum:
     BATCH = 64
+    MARGIN = 16                    # bytes between texts
     TOKENS_AT_ONCE = 128
 
 cdef str COLON = ":", TRUE = "True"
@@ -375,7 +377,7 @@ cdef int add(
         Py_ssize_t length = PyUnicode_GET_LENGTH(key)
         int kind = PyUnicode_KIND(key)
         Attribute *found
-        char *to
+        char *end
     if symbol != NULL and separator == NULL:
         add(out, prefix, key, NULL, NULL, value)
         return add(out, NULL, symbol, NULL, NULL, value)
@@ -386,28 +388,37 @@ cdef int add(
         length += PyUnicode_GET_LENGTH(separator) + PyUnicode_GET_LENGTH(symbol)
         kind |= PyUnicode_KIND(separator) | PyUnicode_KIND(symbol)
     kind = 4 if kind & 4 else kind & 2 or 1
-    out.used = (out.used + 3) & ~<size_t>3
+    out.used = ((out.used + 3) & ~<size_t>3) + MARGIN
     make_room(out, length * kind)
-    to = out.text + out.used
     found = &out.found[out.n]
     found.start, found.length, found.kind, found.value = out.used, length, kind, value
-    if prefix != NULL:
-        to = append(prefix, kind, to)
-        to = append(<PyObject *>COLON, kind, to)
-    to = append(key, kind, to)
-    if symbol != NULL:
-        to = append(separator, kind, to)
-        append(symbol, kind, to)
     out.used += length * kind
     out.n += 1
+    end = out.text + out.used
+    if symbol != NULL:
+        end = prepend(symbol, kind, end)
+        end = prepend(separator, kind, end)
+    end = prepend(key, kind, end)
+    if prefix != NULL:
+        end = prepend(<PyObject *>COLON, kind, end)
+        prepend(prefix, kind, end)
     return 0
 
 
-cdef inline char *append(PyObject *string, int kind, char *to) noexcept:
-    """Write the characters in ``kind`` bytes each; return where they end."""
-    cdef Text text = text_of(string)
-    widen(&text, kind, to)
-    return to + text.length * kind
+cdef inline char *prepend(PyObject *string, int kind, char *end) noexcept:
+    """Write the characters in ``kind`` bytes each before ``end``; return where they begin.
+
+    What is before them may change, up to MARGIN bytes before ``end``.
+    """
+    cdef:
+        Text text = text_of(string)
+        Py_ssize_t n = text.length * kind
+    if n <= MARGIN and text.kind == kind and PyUnicode_IS_COMPACT(string):
+        # The head of the object is before them: a copy of known size takes no branches.
+        memcpy(end - MARGIN, text.data + n - MARGIN, MARGIN)
+    else:
+        widen(&text, kind, end - n)
+    return end - n
 
 
 cdef inline int make_room(Attributes *out, size_t n_bytes) except -1:

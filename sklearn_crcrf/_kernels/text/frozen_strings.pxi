@@ -88,25 +88,3 @@ cdef class FrozenStrings:
         """The number of a string, -1 if it is not in the table."""
         cdef Text text = text_of(<PyObject *>string)
         return find_text(&self.table, &text, hash_text(text, &self.table.key))
-
-
-cdef int32_t find_text(const Strings *table, const Text *text, uint32_t h) noexcept nogil:
-    """The number of a text, whose hash is ``h``; -1 if it is not in the table."""
-    cdef:
-        uint64_t at = h & table.mask
-        const Slot *slot = &table.slots[at]
-        int64_t start, n = text.length * text.kind
-        const char *stored
-    while slot.entry != 0:
-        if slot.hash == h:
-            start = table.starts[slot.entry - 1]
-            stored = table.blob + start
-            if (
-                table.starts[slot.entry] - start == n + 1
-                and stored[0] == text.kind
-                and (n == 0 or memcmp(stored + 1, text.data, n) == 0)
-            ):
-                return slot.entry - 1
-        at = (at + 1) & table.mask
-        slot = &table.slots[at]
-    return -1

@@ -6,10 +6,12 @@ from sklearn_crcrf._kernels.text.tokens cimport (
     Attribute, AttributeReader, Attributes, free_attributes, look_up
 )
 from sklearn_crcrf._kernels.sparse.weights cimport add_sparse_row
-from sklearn_crcrf._kernels.vectors cimport add_sum
+from sklearn_crcrf._kernels.vectors cimport add_sum, prefetch
 
-# Known attributes of a token up to this number are sorted by insertion.
-cdef enum: FEW = 128
+# Known attributes of a token up to this number, in whole blocks, are sorted by counting.
+cdef enum:
+    BLOCK = 16
+    FEW = 256
 
 
 cdef struct Weights:
@@ -170,7 +172,8 @@ cdef bint write_scores(
         const real *data = <const real *>weights.data
         real *scores
     if has_memory:
-        collect(weights.row, attributes, rows, values)
+        find_rows(weights, attributes, data)
+        collect(attributes, rows, values)
         for t in range(attributes.n_tokens):
             start, stop, scores = attributes.first[t], attributes.first[t + 1], out + t * stride
             if weights.dense != NULL:
@@ -192,43 +195,77 @@ cdef bint write_scores(
     return has_memory
 
 
-cdef void collect(
-    const int32_t *row_of, Attributes *attributes, int32_t *rows, real *values
-) noexcept nogil:
+cdef void find_rows(const Weights *weights, Attributes *attributes, const real *data) noexcept nogil:
+    """Turn attributes into their rows of weights, and request what will be read of sparse rows."""
+    cdef:
+        int64_t k, at
+        int32_t row
+    for k in range(attributes.n):
+        row = attributes.found[k].id
+        if weights.row != NULL and row >= 0:
+            row = weights.row[row]
+        attributes.found[k].id = row
+        if weights.dense == NULL and row >= 0:
+            prefetch(&weights.indptr[row])
+    for k in range(attributes.n if weights.dense == NULL else 0):
+        row = attributes.found[k].id
+        if row >= 0:
+            at = weights.indptr[row]
+            prefetch(&weights.columns[at])
+            prefetch(&data[at])
+
+
+cdef void collect(Attributes *attributes, int32_t *rows, real *values) noexcept nogil:
     """Write rows and values of the known attributes, as in the rows of a CSR matrix.
 
     The rows of a token are sorted and differ; afterwards ``attributes.first`` is where they begin.
     """
     cdef:
-        int64_t t, k, at, start, stop, first, last, n_known, out = 0
-        int32_t id
+        int64_t t, k, start, stop, n, out = 0
         Attribute *found = attributes.found
-    for k in range(attributes.n if row_of != NULL else 0):
-        found[k].id = row_of[found[k].id] if found[k].id >= 0 else -1
+        int32_t known[FEW]
+        int32_t place[FEW]
     for t in range(attributes.n_tokens):
-        start, stop = attributes.first[t], attributes.first[t + 1]
-        n_known = 0
+        start, stop, n = attributes.first[t], attributes.first[t + 1], 0
+        attributes.first[t] = out
         for k in range(start, stop):
-            n_known += found[k].id >= 0
-        if n_known > FEW:
-            qsort(found + start, stop - start, sizeof(Attribute), compare)
-        attributes.first[t] = first = last = out
-        for k in range(start, stop):
-            id, at = found[k].id, last
-            if id < 0:
-                continue
-            while at > first and rows[at - 1] > id:
-                rows[at], values[at] = rows[at - 1], values[at - 1]
-                at -= 1
-            rows[at], values[at] = id, <real>found[k].value
-            last += 1
-        for k in range(first, last):
-            if out > first and rows[out - 1] == rows[k]:
-                values[out - 1] += values[k]
-            else:
-                rows[out], values[out] = rows[k], values[k]
-                out += 1
+            if found[k].id >= 0:
+                found[start + n] = found[k]
+                n += 1
+        if n > FEW:
+            qsort(found + start, n, sizeof(Attribute), compare)
+            for k in range(start, start + n):
+                if out > attributes.first[t] and rows[out - 1] == found[k].id:
+                    values[out - 1] += <real>found[k].value
+                else:
+                    rows[out], values[out] = found[k].id, <real>found[k].value
+                    out += 1
+            continue
+        for k in range(n):
+            known[k] = found[start + k].id
+        count_smaller(known, n, place)
+        for k in range(n):
+            rows[out + k], values[out + k] = -1, 0
+        for k in range(n):
+            rows[out + place[k]] = known[k]
+            values[out + place[k]] += <real>found[start + k].value
+        start = out
+        for k in range(start, start + n):
+            rows[out], values[out] = rows[k], values[k]
+            out += rows[k] >= 0
     attributes.first[attributes.n_tokens] = out
+
+
+cdef void count_smaller(int32_t *known, int64_t n, int32_t *place) noexcept nogil:
+    """How many numbers are smaller than each; there is room for whole blocks."""
+    cdef int64_t i, j, n_all = (n + BLOCK - 1) // BLOCK * BLOCK
+    for j in range(n_all):
+        place[j] = 0
+    for j in range(n, n_all):
+        known[j] = 0
+    for i in range(n):
+        for j in range(n_all):
+            place[j] += known[i] < known[j]
 
 
 cdef int compare(const void *a, const void *b) noexcept nogil:
