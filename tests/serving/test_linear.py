@@ -195,8 +195,10 @@ def test_lists_of_attributes():
 def test_tokens_of_many_attributes():
     rng = np.random.default_rng(0)
     names = [f"a{i}" for i in range(400)]
-    X = [[{name: rng.normal() for name in rng.permutation(names)[:n]} for n in (300, 90, 3, 0)]]
-    crf = CRF(max_iter=5).fit(X, [["A", "B", "A", "B"]])
+    sizes = 300, 257, 256, 90, 17, 16, 15, 3, 1, 0
+    X = [[{name: rng.normal() for name in rng.permutation(names)[:n]} for n in sizes]]
+    X[0] += [{"l": rng.choice(names, n).tolist()} for n in (50, 500)]  # some several times
+    crf = CRF(max_iter=5).fit(X, [["A", "B"] * 6])
     np.testing.assert_array_equal(crf.tagger().probabilities(X[0]), crf.predict_proba(X)[0])
 
 

@@ -37,7 +37,23 @@ def add_product(
                 add_sparse_row(data[k], columns + first, values + first, stop - first, &out[r, 0])
 
 
-cdef void add_sparse_row(
+cdef void add_sparse_rows(
+    const int32_t *rows,           # (n,) of the matrix, CSR
+    const real *factors,           # (n,)
+    int64_t n,
+    const int64_t *indptr,
+    const int32_t *columns,
+    const real *values,
+    real *out,                     # INOUT
+) noexcept nogil:
+    """out += factors @ matrix[rows]"""
+    cdef int64_t k, first
+    for k in range(n):
+        first = indptr[rows[k]]
+        add_sparse_row(factors[k], columns + first, values + first, indptr[rows[k] + 1] - first, out)
+
+
+cdef inline void add_sparse_row(
     real factor, const int32_t *columns, const real *values, int64_t n, real *out
 ) noexcept nogil:
     """out += factor * row, of n entries; compiled once, so that all who call it round alike."""

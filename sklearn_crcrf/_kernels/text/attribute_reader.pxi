@@ -12,6 +12,7 @@ cdef extern from "Python.h":
     bint is_dict "PyDict_CheckExact"(PyObject *)
     long long PyLong_AsLongLongAndOverflow(PyObject *, int *overflow)
     bint PyUnicode_IS_COMPACT(PyObject *)
+    PyObject *PyList_GET_ITEM(PyObject *, Py_ssize_t)
 
 cdef enum:
     BATCH = 64
@@ -78,12 +79,17 @@ cdef class AttributeReader:
         return kept
 
     cdef int read_token(self, object token, Py_ssize_t position, Attributes *out) except -1:
+        cdef Py_ssize_t k
         if type(token) is dict:
             return self.read_items(token, None, 1, position, out)
         if isinstance(token, str) and self.separator is not None:
             return add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
         if isinstance(token, self.lists):
             # An attribute counts as often as it occurs.
+            if type(token) is list and are_strings(token):
+                for k in range(len(<list>token)):
+                    add(out, NULL, PyList_GET_ITEM(<PyObject *>token, k), NULL, NULL, 1.0)
+                return 0
             for attribute in self.members(token, "attributes must be str", position, token):
                 add(out, NULL, <PyObject *>attribute, NULL, NULL, 1.0)
             return 0
@@ -303,6 +309,18 @@ cdef tuple read_all(AttributeReader reader, list tokens, tuple tables, bint lear
     return ids.base, values.base, starts.base
 
 
+cdef bint are_strings(list token) noexcept:
+    """Whether all members are strings; what will be read of them is requested before."""
+    cdef:
+        Py_ssize_t i, n = len(token)
+        bint are_all = True
+    for i in range(n):
+        prefetch(PyList_GET_ITEM(<PyObject *>token, i))
+    for i in range(n):
+        are_all &= PyUnicode_Check(PyList_GET_ITEM(<PyObject *>token, i))
+    return are_all
+
+
 cdef inline str joined(str prefix, str key):
     """The keys of nested feature dicts."""
     return key if prefix is None else f"{prefix}:{key}"
@@ -432,15 +450,15 @@ cdef int grow(Attributes *out, size_t n_bytes) except -1:
     """Take at least twice the memory."""
     cdef void *memory
     if out.n == out.room:
-        memory = realloc(out.found, (2 * out.room + 128) * sizeof(Attribute))
+        memory = realloc(out.found, (2 * out.room + 256) * sizeof(Attribute))
         if memory == NULL:
             raise MemoryError
-        out.found, out.room = <Attribute *>memory, 2 * out.room + 128
+        out.found, out.room = <Attribute *>memory, 2 * out.room + 256
     if out.used + n_bytes >= out.text_room:
-        memory = realloc(out.text, 2 * (out.used + n_bytes) + 2048)
+        memory = realloc(out.text, 2 * (out.used + n_bytes) + 8192)
         if memory == NULL:
             raise MemoryError
-        out.text, out.text_room = <char *>memory, 2 * (out.used + n_bytes) + 2048
+        out.text, out.text_room = <char *>memory, 2 * (out.used + n_bytes) + 8192
     return 0
 
 

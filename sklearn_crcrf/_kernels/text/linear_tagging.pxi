@@ -5,7 +5,7 @@ from libc.stdlib cimport qsort
 from sklearn_crcrf._kernels.text.tokens cimport (
     Attribute, AttributeReader, Attributes, free_attributes, look_up
 )
-from sklearn_crcrf._kernels.sparse.weights cimport add_sparse_row
+from sklearn_crcrf._kernels.sparse.weights cimport add_sparse_rows
 from sklearn_crcrf._kernels.vectors cimport add_sum, prefetch
 
 # Known attributes of a token up to this number, in whole blocks, are sorted by counting.
@@ -165,7 +165,7 @@ cdef bint write_scores(
 ) noexcept nogil:
     """State scores, summed in the order of the rows of weights; False if there is no memory."""
     cdef:
-        int64_t t, k, row, start, stop, n = weights.n_labels
+        int64_t t, start, stop, n = weights.n_labels
         int32_t *rows = <int32_t *>malloc(attributes.n * sizeof(int32_t) + 1)
         real *values = <real *>malloc(attributes.n * sizeof(real) + 1)
         bint has_memory = rows != NULL and values != NULL
@@ -184,12 +184,10 @@ cdef bint write_scores(
                 )
                 continue
             memset(scores, 0, n * sizeof(real))
-            for k in range(start, stop):
-                row = weights.indptr[rows[k]]
-                add_sparse_row(
-                    values[k], weights.columns + row, data + row, weights.indptr[rows[k] + 1] - row,
-                    scores,
-                )
+            add_sparse_rows(
+                rows + start, values + start, stop - start, weights.indptr, weights.columns, data,
+                scores,
+            )
     free(rows)
     free(values)
     return has_memory

@@ -6,7 +6,7 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from libc.math cimport exp, log
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels.vectors cimport exponentiate, pack, product
 
@@ -238,15 +238,27 @@ cdef class BatchTagger:
 
     def __call__(self, tokens):
         """The labels of the best path."""
-        cdef int64_t n_tokens
-        path = self.label_batch([tokens], 0, 1, &n_tokens)
-        return spelled(self.labels, path, &n_tokens, 1)[0]
+        cdef:
+            int64_t n_tokens
+            int32_t *path = self.label_batch([tokens], 0, 1, &n_tokens)
+        try:
+            return spelled(self.labels, path, n_tokens)
+        finally:
+            free(path)
 
     def many(self, list sequences not None):
         """The labels of the best paths of all sequences."""
-        cdef int64_t[::1] n_tokens = np.empty(len(sequences) + 1, dtype=np.int64)
-        path = self.paths(sequences, n_tokens)
-        return spelled(self.labels, path, &n_tokens[0], n_tokens.shape[0] - 1)
+        cdef:
+            int64_t[::1] n_tokens = np.empty(len(sequences) + 1, dtype=np.int64)
+            list out = []
+            int64_t i
+            const int32_t *path
+        paths = self.paths(sequences, n_tokens)
+        path = <const int32_t *>first_byte(paths)
+        for i in range(n_tokens.shape[0] - 1):
+            out.append(spelled(self.labels, path, n_tokens[i]))
+            path += n_tokens[i]
+        return out
 
     def paths(self, list sequences not None, int64_t[::1] n_tokens):
         """The numbers of the labels of the best paths, one after the other, int32.
@@ -256,21 +268,27 @@ cdef class BatchTagger:
         cdef:
             list out = [np.empty(0, dtype=np.int32)]
             Py_ssize_t start, stop
+            int64_t i, n
+            int32_t *path
         sequences = list(sequences)
         for start in range(0, len(sequences), BATCH):
             stop = min(start + BATCH, len(sequences))
-            out.append(np.asarray(self.label_batch(sequences, start, stop, &n_tokens[start])))
+            path = self.label_batch(sequences, start, stop, &n_tokens[start])
+            n = 0
+            for i in range(start, stop):
+                n += n_tokens[i]
+            out.append(copied(path, n))
         return np.concatenate(out)
 
-    cdef int32_t[::1] label_batch(
+    cdef int32_t *label_batch(
         self, list sequences, Py_ssize_t start, Py_ssize_t stop, int64_t *n_tokens
-    ):
-        """The paths of the sequences from start to stop; n_tokens (stop - start,) OUT."""
+    ) except NULL:
+        """The paths of the sequences from start to stop, to be freed; n_tokens (stop - start,) OUT."""
         cdef:
             int64_t[BATCH + 1] first
             Decoded[BATCH] decoded
             void *work = calloc(1, self.work_size)
-            int32_t[::1] path
+            int32_t *path = NULL
             int64_t n = stop - start, i
             bint has_memory
         first[0] = 0
@@ -282,7 +300,9 @@ cdef class BatchTagger:
                 n_tokens[i] = len(kept[i])
                 first[i + 1] = first[i] + n_tokens[i]
             self.arrange(kept, work)
-            path = np.empty(first[n], dtype=np.int32)
+            path = <int32_t *>malloc(first[n] * sizeof(int32_t) + 1)
+            if path == NULL:
+                raise MemoryError
             if first[n] * self.n_labels < SHORT:
                 has_memory = self.decode_batch(work, n, first, path, decoded)
             else:
@@ -294,6 +314,9 @@ cdef class BatchTagger:
                 if first[i + 1] > first[i]:
                     check_decoded(decoded[i], start + i if len(sequences) > 1 else -1)
             return path
+        except BaseException:
+            free(path)
+            raise
         finally:
             if work != NULL:
                 self.free_work(work)
@@ -311,7 +334,7 @@ cdef class BatchTagger:
         return kept
 
     cdef bint decode_batch(
-        self, void *work, int64_t n, const int64_t *first, int32_t[::1] path, Decoded *decoded
+        self, void *work, int64_t n, const int64_t *first, int32_t *path, Decoded *decoded
     ) noexcept nogil:
         cdef:
             int64_t i
@@ -320,7 +343,7 @@ cdef class BatchTagger:
         for i in range(n):
             if has_memory and first[i + 1] > first[i]:
                 has_memory = self.decode(
-                    work, i, first[i], first[i + 1], &path[first[i]], &decoded[i]
+                    work, i, first[i], first[i + 1], path + first[i], &decoded[i]
                 )
         return has_memory
 
@@ -348,23 +371,26 @@ cdef int check_decoded(Decoded decoded, Py_ssize_t sequence) except -1:
     return 0
 
 
-cdef list spelled(
-    list labels, const int32_t[::1] path, const int64_t *n_tokens, int64_t n_sequences
-):
-    """The labels of paths, in a list for each."""
+cdef list spelled(list labels, const int32_t *path, int64_t n_tokens):
+    """The labels of a path."""
     cdef:
-        list out = []
-        list one
-        int64_t i, t, first = 0
-    for i in range(n_sequences):
-        one = PyList_New(n_tokens[i])
-        for t in range(n_tokens[i]):
-            label = labels[path[first + t]]
-            Py_INCREF(label)
-            PyList_SET_ITEM(one, t, label)
-        out.append(one)
-        first += n_tokens[i]
+        list out = PyList_New(n_tokens)
+        int64_t t
+    for t in range(n_tokens):
+        label = labels[path[t]]
+        Py_INCREF(label)
+        PyList_SET_ITEM(out, t, label)
     return out
+
+
+cdef object copied(int32_t *path, int64_t n_tokens):
+    """An array of a path, which is freed."""
+    try:
+        array = np.empty(n_tokens, dtype=np.int32)
+        memcpy(<void *>first_byte(array), path, n_tokens * sizeof(int32_t))
+        return array
+    finally:
+        free(path)
 
 
 cdef inline void *aligned(void *memory) noexcept nogil:
