@@ -1,9 +1,11 @@
-"""Small files of taggers: sizes, labels that change, and the JavaScript module in Node."""
+"""Small files of taggers: sizes, labels that change, and the JavaScript module that reads them."""
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,10 +13,14 @@ from pathlib import Path
 from _common import begin, cpu_seconds, load_splits, yes_or_no  # before numpy
 
 # isort: split
+import numpy as np
+
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.serving import load_tagger
 
-MODULE = Path(__file__).parents[1] / "docs" / "_static" / "live" / "tagger.js"
+DOCS = Path(__file__).parents[1] / "docs"
+MODULE = DOCS / "_static" / "live" / "tagger.js"
+N_OPENED = 10
 MOST_BYTES = 2_000_000
 # Largest share of labels that change, and times in milliseconds.
 MOST_CHANGED, MOST_FIRST, MOST_LEARN = 0.003, 300, 50
@@ -69,6 +75,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         args.report.table(*files(crf, words, Path(folder)))
         if shutil.which("node") is not None:
             args.report.table(*node(crf, words, labels, Path(folder)))
+        if shutil.which("chromium") is not None:
+            args.report.table(*live_page(Path(folder)))
 
 
 def files(crf: EmpiricalCRF, words: list, folder: Path) -> tuple[str, list[str], Iterator]:
@@ -124,6 +132,36 @@ def node_rows(crf: EmpiricalCRF, words: list, labels: list, folder: Path) -> Ite
             limits = f"{MOST_FIRST} ms, {MOST_LEARN} ms, {100 * MOST_CHANGED:.1f} %"
             target = [limits, yes_or_no(is_met)]
         yield [name, *figures, f"{100 * different:.3f}", *target]
+
+
+def live_page(folder: Path) -> tuple[str, list[str], list[list[str]]]:
+    """How long the live page of the documentation takes, on a clock: medians."""
+    from playwright.sync_api import sync_playwright
+
+    sys.path.append(str(DOCS))
+    from live import model, page
+
+    path, first, learned = folder / "live.html", [], []
+    path.write_text(f"<!doctype html><meta charset=utf-8>{page()}", encoding="utf-8")
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for _ in range(N_OPENED):
+            opened = chromium.new_page()
+            opened.goto(path.as_uri())
+            first.append(float(opened.get_attribute("#live-live[data-ready]", "data-ready")))
+            opened.locator("#live-labels button").nth(1).click()
+            message = opened.text_content("#live-message")
+            learned.append(float(re.search(r"learned in ([\d.]+) ms", message)[1]))
+            opened.close()
+    times = [float(np.median(values)) for values in (first, learned)]
+    size = len(model())
+    is_met = size <= MOST_BYTES and times[0] <= MOST_FIRST and times[1] <= MOST_LEARN
+    columns = ["file, kB", "to the first label, ms", "to learn a correction, ms", "target", "met"]
+    limits = f"2 MB, {MOST_FIRST} ms, {MOST_LEARN} ms"
+    row = [f"{size / 1000:.0f}", f"{times[0]:.0f}", f"{times[1]:.1f}", limits, yes_or_no(is_met)]
+    return "The live page in Chromium", columns, [row]
 
 
 if __name__ == "__main__":

@@ -145,7 +145,9 @@ function say(text) {
 async function start() {
   const opened = performance.now();
   const data = atob($("model").textContent.trim());
-  tagger = await Tagger.read(Uint8Array.from(data, (character) => character.charCodeAt(0)));
+  const bytes = new Uint8Array(data.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = data.charCodeAt(i);
+  tagger = await Tagger.read(bytes);
   types = [...new Set(tagger.labels.filter((label) => label !== "O").map(type))];
   $("examples").replaceChildren(...EXAMPLES.map((text, k) => {
     const made = element("button", { type: "button", textContent: `Example ${k + 1}` });

@@ -32,11 +32,22 @@ const TYPES = {
 async function unpackedBytes(data) {
   const bytes = new Uint8Array(data);
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(unpacked).arrayBuffer());
+  const unpacking = new DecompressionStream("gzip"), writer = unpacking.writable.getWriter();
+  const written = Promise.all([writer.write(bytes), writer.close()]);
+  written.catch(() => {});  // the reader fails, too
+  const parts = [], reader = unpacking.readable.getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value);
+  await written;
+  const whole = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
-// The settings and the arrays of a file, each as { values, shape }, which is made when it is used first.
+// The settings and the arrays of a file, by name.
 function readContent(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < HEADER || latin1(bytes.subarray(0, MAGIC.length)) !== MAGIC) {
@@ -51,58 +62,78 @@ function readContent(bytes) {
   const { settings, arrays: described, size } = JSON.parse(new TextDecoder().decode(header));
   const first = Math.ceil((HEADER + length) / ALIGNMENT) * ALIGNMENT;
   if (first + size !== bytes.length) throw new Error("the file is damaged: its size is wrong");
-  const arrays = {}, made = {};
+  const arrays = {};
   for (const [name, [dtype, shape, place]] of Object.entries(described)) {
-    const make = () => {
-      const n = shape.reduce((product, k) => product * k, 1);
-      const part = bytes.subarray(first + place, first + place + n * Number(dtype.slice(2)));
-      const type = settings.types?.[name], scale = settings.scales?.[name];
-      const values = type ? typed(joinedBytes(part, Number(type.slice(2))), type) : typed(part, dtype);
-      return { values: scale === undefined ? values : scaled(values, scale),
-        shape: type ? shape.slice(1) : shape };
-    };
-    Object.defineProperty(arrays, name, { get: () => (made[name] ??= make()) });
+    const n = shape.reduce((product, k) => product * k, 1);
+    const part = bytes.subarray(first + place, first + place + n * Number(dtype.slice(2)));
+    const type = settings.types?.[name];
+    arrays[name] = new Numbers(part, type ?? dtype, type ? shape.slice(1) : shape,
+      type !== undefined, settings.scales?.[name] ?? 1);
   }
   return { settings, arrays };
 }
 
-// The bytes of numbers, given first the lowest byte of all of them, then the next bytes.
-function joinedBytes(planes, width) {
-  if (width === 1) return planes;
-  const n = planes.length / width, out = new Uint8Array(planes.length);
-  const plane = (k) => planes.subarray(k * n, k * n + n);
-  if (width === 2) {
-    const [a, b] = [plane(0), plane(1)], values = new Uint16Array(out.buffer);
-    for (let i = 0; i < n; i++) values[i] = a[i] | (b[i] << 8);
-    return out;
+// The numbers of an array. If they are split, its bytes are first the lowest ones of all numbers, then
+// the next ones; `at` joins those of one number, so that a large array costs nothing at the start.
+class Numbers {
+  constructor(bytes, dtype, shape, isSplit, scale) {
+    Object.assign(this, { bytes, dtype, shape, scale });
+    this.width = Number(dtype.slice(2));
+    this.length = bytes.length / this.width;
+    this.isSplit = isSplit && this.width > 1;
+    this.isSigned = dtype[1] === "i";
+    if (!this.isSplit || dtype[1] === "f") this.view = this.whole();
+    if (!Number.isFinite(scale)) throw new Error("the file is damaged");
   }
-  const values = new Uint32Array(out.buffer), step = width / 4;
-  for (let h = 0; h < step; h++) {
-    const [a, b, c, d] = [0, 1, 2, 3].map((k) => plane(4 * h + k));
-    for (let i = 0; i < n; i++) {
-      values[i * step + h] = a[i] | (b[i] << 8) | (c[i] << 16) | (d[i] << 24);
+
+  // The number at a place, undefined outside.
+  at(i) {
+    if (!(i >= 0 && i < this.length)) return undefined;
+    if (this.view !== undefined) return this.scale * this.view[i];
+    if (this.width === 8) return (this.word(i, 0) >>> 0) + 2 ** 32 * this.word(i, 4);
+    if (this.width === 2) {
+      const value = this.bytes[i] | (this.bytes[this.length + i] << 8);
+      return this.scale * (this.isSigned ? (value << 16) >> 16 : value);
     }
+    return this.scale * (this.isSigned ? this.word(i, 0) : this.word(i, 0) >>> 0);
   }
-  return out;
-}
 
-function typed(bytes, dtype) {
-  if (dtype === "<u8") return bytes;  // bits
-  const kind = TYPES[dtype === "<i8" ? "<i4" : dtype];
-  if (kind === undefined) throw new Error(`there are no arrays of the type ${dtype}`);
-  const values = new kind(bytes.buffer, bytes.byteOffset, bytes.length / kind.BYTES_PER_ELEMENT);
-  if (dtype !== "<i8") return values;
-  const numbers = new Float64Array(values.length / 2);
-  for (let i = 0; i < numbers.length; i++) {
-    numbers[i] = (values[2 * i] >>> 0) + 2 ** 32 * values[2 * i + 1];
+  // Four bytes of a number, from the k-th on.
+  word(i, k) {
+    const { bytes } = this, n = this.isSplit ? this.length : 1;
+    const at = this.isSplit ? k * n + i : i * this.width + k;
+    return bytes[at] | (bytes[at + n] << 8) | (bytes[at + 2 * n] << 16) | (bytes[at + 3 * n] << 24);
   }
-  return numbers;
-}
 
-function scaled(values, scale) {
-  const out = new Float64Array(values.length);
-  for (let i = 0; i < out.length; i++) out[i] = values[i] * scale;
-  return out;
+  // All numbers.
+  get values() {
+    if (this.all === undefined && this.scale === 1) this.all = this.view;
+    if (this.all === undefined) {
+      this.all = new Float64Array(this.length);
+      for (let i = 0; i < this.length; i++) this.all[i] = this.at(i);
+    }
+    return this.all;
+  }
+
+  // All numbers in the memory of the file, if they are not split.
+  whole() {
+    const { dtype, width, length: n } = this;
+    let { bytes } = this;
+    if (this.isSplit) {
+      const joined = new Uint8Array(bytes.length);
+      for (let i = 0; i < n; i++) {
+        for (let k = 0; k < width; k++) joined[i * width + k] = bytes[k * n + i];
+      }
+      bytes = joined;
+    }
+    if (dtype === "<u8") return bytes;  // bits
+    const kind = TYPES[dtype === "<i8" ? "<i4" : dtype];
+    if (kind === undefined) throw new Error(`there are no arrays of the type ${dtype}`);
+    const view = new kind(bytes.buffer, bytes.byteOffset, bytes.length / kind.BYTES_PER_ELEMENT);
+    if (dtype[1] === "f" && !Number.isFinite(sum(view))) throw new Error("the file is damaged");
+    return dtype !== "<i8" ? view : Float64Array.from({ length: n }, (_, i) =>
+      (view[2 * i] >>> 0) + 2 ** 32 * view[2 * i + 1]);
+  }
 }
 
 function crc32(bytes) {
@@ -118,26 +149,69 @@ function latin1(bytes) {
   return new TextDecoder("utf-16le", { ignoreBOM: true }).decode(new Uint16Array(bytes));
 }
 
-// The number of each string of a table. A byte before each one says how many bytes a character has.
-function readStrings(arrays, name) {
-  const blob = arrays[`${name}.blob`].values, starts = arrays[`${name}.starts`].values;
-  const found = new Map(), bytes = latin1(blob);
-  for (let i = 0; i + 1 < starts.length; i++) {
-    const width = blob[starts[i]];
-    if (width === 1) {
-      found.set(bytes.slice(starts[i] + 1, starts[i + 1]), i);
-      continue;
+// The numbers of the strings of a table, by a hash table over the bytes of the file; a byte before each
+// string says how many bytes a character has. Strings that are added have the next numbers.
+class Strings {
+  constructor(arrays, name) {
+    const bytes = this.bytes = arrays[`${name}.blob`].values;
+    const starts = this.starts = arrays[`${name}.starts`].values;
+    this.added = new Map();
+    this.n = this.starts.length - 1;
+    this.slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * this.n + 2)));
+    for (let id = 0; id < this.n; id++) {
+      const start = starts[id], stop = starts[id + 1], width = bytes[start];
+      if (!(start < stop && stop <= bytes.length) || (width !== 1 && width !== 2 && width !== 4)) {
+        throw new Error(`the table ${name} is damaged`);
+      }
+      let hash = 0;
+      for (let at = start + 1; at < stop; at += width) {
+        hash = hashed(hash, width === 1 ? bytes[at] : this.point(at, width));
+      }
+      this.slots[this.free(hash)] = id + 1;
     }
-    if (width !== 2 && width !== 4) throw new Error(`the table ${name} is damaged`);
-    let text = "";
-    for (let at = starts[i] + 1; at < starts[i + 1]; at += width) {
-      let point = 0;
-      for (let k = width - 1; k >= 0; k--) point = point * 256 + blob[at + k];
-      text += width === 4 ? String.fromCodePoint(point) : String.fromCharCode(point);
-    }
-    found.set(text, i);
   }
-  return found;
+
+  get size() {
+    return this.n + this.added.size;
+  }
+
+  // The number of a string, undefined if it is not there.
+  get(text) {
+    const points = Array.from(text, (character) => character.codePointAt(0));
+    const id = this.slots[this.free(points.reduce(hashed, 0), points)] - 1;
+    return id >= 0 ? id : this.added.get(text);
+  }
+
+  add(text) {
+    if (this.get(text) === undefined) this.added.set(text, this.size);
+  }
+
+  // The first slot that is empty, or has the string that is looked for.
+  free(hash, points) {
+    const { slots } = this, mask = slots.length - 1;
+    let place = (hash ^ (hash >>> 15)) & mask;
+    while (slots[place] !== 0 && !(points && this.is(slots[place] - 1, points))) {
+      place = (place + 1) & mask;
+    }
+    return place;
+  }
+
+  is(id, points) {
+    const start = this.starts[id] + 1, width = this.bytes[start - 1];
+    return this.starts[id + 1] - start === width * points.length &&
+      points.every((point, k) => this.point(start + k * width, width) === point);
+  }
+
+  // The code point at a place.
+  point(at, width) {
+    let point = 0;
+    for (let k = width - 1; k >= 0; k--) point = (point << 8) | this.bytes[at + k];
+    return point;
+  }
+}
+
+function hashed(hash, point) {
+  return Math.imul(hash ^ point, 0x9e3779b1);
 }
 
 // --- the spelling of words --------------------------------------------------------------------------
@@ -184,7 +258,7 @@ export function spell(word) {
 // Of files with counts, values are counts, else weights.
 class Rows {
   constructor(arrays, name, hasCounts) {
-    const part = (which) => arrays[`${name}.${which}`].values;
+    const part = (which) => arrays[`${name}.${which}`];
     [this.base, this.offset, this.columns] = ["base", "offset", "columns"].map(part);
     this.values = part(hasCounts ? "counts" : "data");
     const n = this.offset.length;
@@ -195,8 +269,16 @@ class Rows {
   }
 
   start(row) {
-    return this.base[row >> this.shift] + this.offset[row];
+    const start = this.base.at(row >> this.shift) + this.offset.at(row);
+    return Math.max(0, Math.min(start, this.columns.length));  // in a damaged file, too
   }
+}
+
+// How many bits are set, counted in pairs, in fours, and in bytes, which are added up.
+function nBits(word) {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 // The pairs of a group, each of which belongs to some of its members.
@@ -204,29 +286,39 @@ class Pairs {
   constructor(arrays, g) {
     [this.first, this.second, this.distance, this.derived] =
       arrays.groups.values.subarray(4 * g, 4 * g + 4);
-    this.indptr = arrays[`pairs${g}.indptr`].values;
-    this.seconds = arrays[`pairs${g}.second`].values;
-    const { values, shape: [nMembers, nWords] } = arrays[`pairs${g}.bits`];
-    this.rows = Array.from({ length: nMembers }, (_, m) => {
-      const rows = new Int32Array(this.seconds.length), start = 8 * m * nWords;
-      for (let i = 0, n = 0; i < rows.length; i++) {
-        rows[i] = (values[start + (i >> 3)] >> (i & 7)) & 1 ? n++ : -1;
+    this.indptr = arrays[`pairs${g}.indptr`];
+    this.seconds = arrays[`pairs${g}.second`];
+    this.bits = arrays[`pairs${g}.bits`];
+    this.before = [];  // of each member: how many bits are set before each word of 64
+  }
+
+  // The place of a pair among those of a member; undefined if it is none of them.
+  rowOf(member, pair) {
+    const { bits } = this, nWords = bits.shape[1], first = member * nWords, w = pair >> 6;
+    if (pair < 0 || w >= nWords) return undefined;
+    const half = (pair >> 3) & 4, bit = 1 << (pair & 31), word = bits.word(first + w, half);
+    if (!(word & bit)) return undefined;
+    if (!this.before[member]) {
+      const before = this.before[member] = new Int32Array(nWords);
+      for (let k = 0; k + 1 < nWords; k++) {
+        before[k + 1] = before[k] + nBits(bits.word(first + k, 0)) + nBits(bits.word(first + k, 4));
       }
-      return rows;
-    });
+    }
+    const below = nBits(word & (bit - 1)) + (half ? nBits(bits.word(first + w, 0)) : 0);
+    return this.before[member][w] + below;
   }
 
   // The number of a pair of ids, UNKNOWN if there is none.
   find(first, second) {
     if (first < OUTSIDE || second < OUTSIDE || first + 2 >= this.indptr.length) return UNKNOWN;
-    let low = this.indptr[first + 1], high = this.indptr[first + 2];
+    let low = this.indptr.at(first + 1), high = this.indptr.at(first + 2);
     const end = high;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.seconds[middle] < second) low = middle + 1;
+      if (this.seconds.at(middle) < second) low = middle + 1;
       else high = middle;
     }
-    return low < end && this.seconds[low] === second ? low : UNKNOWN;
+    return low < end && this.seconds.at(low) === second ? low : UNKNOWN;
   }
 }
 
@@ -387,8 +479,8 @@ export class Tagger {
     if (settings.limits) throw new Error("this module reads taggers without constraints");
     if (arrays["trigrams.score"]) throw new Error("this module reads chains of order 1");
     this.labels = settings.labels;
-    this.words = readStrings(arrays, "words");
-    this.spellings = FEATURES.map((name) => readStrings(arrays, name));
+    this.words = new Strings(arrays, "words");
+    this.spellings = FEATURES.map((name) => new Strings(arrays, name));
     this.learning = settings.learning;  // undefined for a file without counts
     this.exponents = arrays.exponents.values;
     this.nSlots = arrays.exponents.shape[1];
@@ -401,14 +493,12 @@ export class Tagger {
     this.contextFeatures = Array.from(arrays.context_features.values);
     this.makeSlots(settings, arrays);
     if (this.learning) this.readCounts(arrays);
-    const all = [this.state.values, this.edge.values, this.exponents, this.transition];
-    if (!all.every((values) => Number.isFinite(sum(values)))) throw new Error("the file is damaged");
   }
 
   makeSlots(settings, arrays) {
     const { nSlots, contextFeatures, spellings } = this;
     const names = ["token", ...contextFeatures.map((k) => `token:${FEATURES[k]}`)];
-    const symbolRows = arrays.symbol_rows.values, firstWord = settings.first_word_row;
+    const symbolRows = arrays.symbol_rows, firstWord = settings.first_word_row;
     const nWords = this.words.size, sizes = spellings.map((table) => table.size);
     this.slots = [];
     const add = (number, places, row, feature) => {
@@ -422,16 +512,16 @@ export class Tagger {
     let start = 0;
     FEATURES.forEach((_, k) => {
       const begin = start;
-      add(k + 1, [], ([id]) => (id < sizes[k] ? symbolRows[begin + id] : -1), k);
+      add(k + 1, [], ([id]) => (id < sizes[k] ? symbolRows.at(begin + id) : -1), k);
       start += sizes[k];
     });
     add(WORD, [[0, 0]], ([id]) => (id >= 0 && id < nWords ? firstWord + id : -1));
-    const starts = arrays.single_starts.values, rows = arrays.single_rows.values;
+    const starts = arrays.single_starts.values, rows = arrays.single_rows;
     const singles = arrays.single_slots.values;
     for (let k = 0; k < singles.length / 4; k++) {
       const [, column, place, slot] = singles.subarray(4 * k, 4 * k + 4);
-      const table = rows.subarray(starts[k], starts[k + 1]);
-      add(slot, [[column, place - settings.reach]], ([id]) => table[id + 1] ?? -1);
+      add(slot, [[column, place - settings.reach]], ([id]) =>
+        (starts[k] + id + 1 < starts[k + 1] ? rows.at(starts[k] + id + 1) : -1));
     }
     const groups = Array.from({ length: arrays.groups.shape[0] }, (_, g) => new Pairs(arrays, g));
     this.derivedGroups = new Map(groups.filter((g) => g.derived >= 0).map((g) => [g.derived, g]));
@@ -447,8 +537,8 @@ export class Tagger {
       const places = [...placesOf(group.first, shift),
         ...placesOf(group.second, shift + group.distance)];
       add(slot, places, (_, sequence, t) => {
-        const row = group.rows[member][sequence.pairAt(group, t + shift)] ?? -1;
-        return row < 0 ? -1 : begin + row;
+        const row = group.rowOf(member, sequence.pairAt(group, t + shift));
+        return row === undefined ? -1 : begin + row;
       });
     }
     this.nWithEdges = nSlots + settings.n_edge_slots;
@@ -520,7 +610,7 @@ export class Tagger {
     if (number === WORD && this.kindOf(sequence, t) === UNSEEN) return null;
     const weights = new Float64Array(this.labels.length), { row } = attribute;
     for (let e = this.state.start(row); e < this.state.start(row + 1); e++) {
-      weights[this.state.columns[e]] = this.state.values[e];
+      weights[this.state.columns.at(e)] = this.state.values.at(e);
     }
     return { weights };
   }
@@ -530,14 +620,14 @@ export class Tagger {
     const attribute = sequence.attribute(this.slots[number], t);
     if (attribute === null) return [];
     if (this.learning) return this.estimateEdge(sequence, number, t, attribute);
-    return this.entriesOfEdge(attribute.row).map(([i, j, e]) => [i, j, this.edge.values[e]]);
+    return this.entriesOfEdge(attribute.row).map(([i, j, e]) => [i, j, this.edge.values.at(e)]);
   }
 
   entriesOfEdge(row) {
     const found = [], bits = this.labels.length <= 256 ? 8 : 16;
     if (row < 0) return found;
     for (let e = this.edge.start(row); e < this.edge.start(row + 1); e++) {
-      const code = this.edge.columns[e];
+      const code = this.edge.columns.at(e);
       found.push([code & ((1 << bits) - 1), code >> bits, e]);
     }
     return found;
@@ -557,10 +647,10 @@ export class Tagger {
     for (let id = 0; id < this.words.size; id++) {
       const start = state.start(first + id), stop = state.start(first + id + 1);
       let total = 0;
-      for (let e = start; e < stop; e++) total += state.values[e];
+      for (let e = start; e < stop; e++) total += state.values.at(e);
       for (let e = start; e < stop; e++) {
-        this.ofLabels[state.columns[e]] += state.values[e];
-        if (total <= this.learning.rare) this.ofRare[state.columns[e]] += state.values[e];
+        this.ofLabels[state.columns.at(e)] += state.values.at(e);
+        if (total <= this.learning.rare) this.ofRare[state.columns.at(e)] += state.values.at(e);
       }
     }
     this.estimateLabels();
@@ -585,8 +675,10 @@ export class Tagger {
     if (attribute === null) return { counts, total: 0 };
     const { key, row, table } = attribute, { state } = this, n = counts.length;
     if (table && row >= 0) counts.set(table.subarray(n * row, n * row + n));
-    else for (let e = row < 0 ? 0 : state.start(row); row >= 0 && e < state.start(row + 1); e++) {
-      counts[state.columns[e]] += state.values[e];
+    else if (row >= 0) {
+      for (let e = state.start(row), stop = state.start(row + 1); e < stop; e++) {
+        counts[state.columns.at(e)] += state.values.at(e);
+      }
     }
     for (const [j, change] of this.changes.get(key) ?? []) counts[j] += change;
     return { counts, total: sum(counts) };
@@ -627,7 +719,7 @@ export class Tagger {
     const [factor, exponent, before, here] = this.learning.edges[number - this.nSlots];
     const n = this.labels.length, k = factor * this.learning.strength;
     const counts = new Map(this.entriesOfEdge(row).map(([i, j, e]) =>
-      [j * n + i, this.edge.values[e]]));
+      [j * n + i, this.edge.values.at(e)]));
     for (const [code, change] of this.changes.get(key) ?? []) {
       counts.set(code, (counts.get(code) ?? 0) + change);
     }
@@ -666,10 +758,8 @@ export class Tagger {
 
   // Give the next ids to a new word and to its spelling.
   number(word) {
-    if (!this.words.has(word)) this.words.set(word, this.words.size);
-    spell(word).forEach((symbol, k) => {
-      if (!this.spellings[k].has(symbol)) this.spellings[k].set(symbol, this.spellings[k].size);
-    });
+    this.words.add(word);
+    spell(word).forEach((symbol, k) => this.spellings[k].add(symbol));
   }
 
   // Add the counts of a labelled sequence, times a sign; false if a count falls below zero.
@@ -707,7 +797,7 @@ export class Tagger {
     if (!isEdge) return this.countsOf({ key, row, table }).counts[code] >= 0;
     const n = this.labels.length;
     const entry = this.entriesOfEdge(row).find(([i, j]) => j * n + i === code);
-    return entry !== undefined && this.edge.values[entry[2]] + value >= 0;
+    return entry !== undefined && this.edge.values.at(entry[2]) + value >= 0;
   }
 
   // Rare words stand in for unknown ones: their spelling counts.
