@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from typing import Any
 
 from ...datasets.columns import NO_HEADER
 from .documents import Documents, documents_of
@@ -26,11 +28,17 @@ def read(source: Source) -> Documents:
 def write(documents: Documents, target: Target) -> str:
     """Write a row for each word; the blanks between words are lost."""
     note_probabilities(documents.spans, target.losses)
-    written = list(sentences_of(documents, target, r"[\r\n\x1f]|^ | $"))
+    is_tabs = target.suffix == ".tsv"  # whose fields are not quoted
+    forbidden = (r"[\r\n\t\x1f]" if is_tabs else r"[\r\n\x1f]") + r"|^ | $"
+    written = list(sentences_of(documents, target, forbidden))
     groups = documents.groups
+    for i, group in enumerate(groups or []):
+        if re.search(forbidden, group):
+            raise ValueError(f"document {i}: the format cannot hold the group {group!r}")
     is_plain = groups is None and all(len(sentences) == 1 for _, sentences in written)
     out, n, named = io.StringIO(), 0, set[str]()
-    rows = csv.writer(out, delimiter="\t" if target.suffix == ".tsv" else ",", lineterminator="\n")
+    how: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None} if is_tabs else {}
+    rows = csv.writer(out, lineterminator="\n", **how)
     rows.writerow([*([] if is_plain else ["Document"]), "Sentence #", "Word", "Tag"])
     for i, sentences in written:
         if not sentences:

@@ -58,13 +58,16 @@ def documents(draw):
 LOST = re.compile("the blanks between|holds no blanks|names no documents|become one|UTF-16")
 
 
-@pytest.mark.parametrize("format", list(FORMATS))
-def test_documents_are_equal_or_refused_by_name(format, tmp_path_factory):
+@pytest.mark.parametrize(
+    ("format", "name"),
+    [*((format, "f" if format == "brat" else "f.txt") for format in FORMATS), ("csv", "f.tsv")],
+)
+def test_documents_are_equal_or_refused_by_name(format, name, tmp_path_factory):
     @settings(max_examples=100, deadline=None)
     @given(documents())
     def check(given):
         texts, spans, groups = given
-        path = tmp_path_factory.mktemp("d") / ("f" if format == "brat" else "f.txt")
+        path = tmp_path_factory.mktemp("d") / name
         try:
             with warnings.catch_warnings(record=True) as lost:
                 warnings.simplefilter("always")
@@ -88,3 +91,15 @@ def test_documents_are_equal_or_refused_by_name(format, tmp_path_factory):
             assert read == wanted
 
     check()
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.tsv"])
+@pytest.mark.parametrize("odd", ['a"b', "a,b", "a\tb", "a\nb", " a", "a\x1fb"])
+def test_labels_and_groups_of_a_table_are_equal_or_refused_by_name(name, odd, tmp_path):
+    for label, group in ((odd, "a"), ("PER", odd)):
+        try:
+            write_spans(tmp_path / name, ["Ann"], [[(0, 3, label)]], "csv", groups=[group])
+        except ValueError as error:
+            assert "document 0" in str(error)
+        else:
+            assert read_spans(tmp_path / name) == (["Ann"], [[Span(0, 3, label)]], [group])
