@@ -251,7 +251,8 @@ def checked_spans(text: str, spans: Iterable, name: str = "spans") -> list[Span]
     check_several(spans, name)
     checked = []
     for span in spans:
-        if not isinstance(span, Iterable) or isinstance(span, str) or not 3 <= len([*span]) <= 4:
+        is_one = isinstance(span, Iterable) and not isinstance(span, str | dict)
+        if not is_one or not 3 <= len([*span]) <= 4:
             raise ValueError(f"{name}: a span must be (start, end, label), got {shown(span)}")
         start, end, label, probability = [*span, None][:4]
         if not isinstance(start, Integral) or not isinstance(end, Integral):

@@ -113,6 +113,7 @@ def test_spans_that_share_only_a_token():
         ([(0, 1)], r"must be \(start, end, label\)"),
         ([3], "must be"),
         (["abc"], "must be"),
+        ([{"start": 0, "end": 1, "label": "A"}], r"must be \(start, end, label\), got {"),
     ],
 )
 def test_spans_that_are_none(spans, message):

@@ -94,7 +94,7 @@ def write(
 
 
 def _is_document(source: Source) -> bool:
-    return FORMATS["brat"].fits(source) or source.suffix == ".spacy" or source.is_json
+    return FORMATS["brat"].fits(source) or source.suffix == ".spacy" or source.has_records
 
 
 def read_labelled(path: str, options: argparse.Namespace, columns: Columns | None = None) -> Text:

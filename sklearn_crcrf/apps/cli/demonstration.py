@@ -9,11 +9,13 @@ from ...estimators.empirical import EmpiricalCRF
 from .evaluation import evaluate, print_accuracy, size
 
 OWN_DATA = """\
-The same on your own text, one word and its label per line, a blank line between sequences:
+The same on your own file: a CSV with a header such as sentence,word,label or
+text,spans; or one word and its label per line, a blank line between sequences:
 
-  python -m sklearn_crcrf evaluate FILE               how accurate it is
-  python -m sklearn_crcrf train FILE --model MODEL    train, and write a model
-  python -m sklearn_crcrf tag FILE --model MODEL      label a file of words
+  python -m sklearn_crcrf evaluate FILE                  how accurate it is
+  python -m sklearn_crcrf train FILE --model MODEL       train, and write a model
+  python -m sklearn_crcrf tag FILE --model MODEL         label a file of words
+  python -m sklearn_crcrf tag FILE --text --model MODEL  find names or parts in a text
 
 sklearn-crcrf --help tells the rest."""
 

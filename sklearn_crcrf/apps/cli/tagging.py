@@ -133,7 +133,7 @@ def _are_documents(options: argparse.Namespace) -> bool:
     files = [file for file in options.files if os.path.isfile(file)]
     if STANDARD in options.files and begins_with_json():
         return True
-    return any(document_source.Source(file, options.encoding).is_json for file in files)
+    return any(document_source.Source(file, options.encoding).has_records for file in files)
 
 
 class Labeller:
@@ -195,8 +195,8 @@ class Labeller:
         columns = ",".join("_" if name in (None, "label") else name for name in text.columns)
         raise ValueError(
             f"{source.name}: {text.place(*place)}: {label!r} is not among the labels of the model, "
-            f"{named(self.labels)}: write one token per line; or say --columns {columns} to leave "
-            "the label out, or --sep tab if words hold spaces"
+            f"{named(self.labels)}: write one token per line; or say --text if this is text as it "
+            f"stands, --columns {columns} to leave the label out, or --sep tab if words hold spaces"
         )
 
     def read_labelled(self, file: str) -> Text:
@@ -256,7 +256,12 @@ class Labeller:
             layouts = [unlabelled, [*wanted], self.columns]
         layouts = layouts if columns is None else [columns]
         rows = self._fitting_rows(source, layouts)
-        text = text_of(source, rows, _layout(rows, layouts))
+        try:
+            text = text_of(source, rows, _layout(rows, layouts))
+        except ValueError as error:
+            if labelled or len(wanted) > 1:
+                raise
+            raise ValueError(f"{error}; or say --text if this is text as it stands") from error
         if labelled:
             check_labelled(text, source.name)
         return text

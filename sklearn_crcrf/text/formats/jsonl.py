@@ -1,4 +1,4 @@
-"""JSON lines: a text, and its spans as objects."""
+"""JSON lines: a text, and its spans as objects; or a table that holds them in JSON."""
 
 from .documents import Documents, documents_of
 from .records import document_of, items_of, json_lines, objects_of
@@ -7,12 +7,12 @@ from .target import Target
 
 
 def fits(source: Source) -> bool:
-    """Say whether it is JSON, of whatever tool."""
-    return source.is_json
+    """Say whether there are records, of whatever tool."""
+    return source.has_records
 
 
 def read(source: Source) -> Documents:
-    """Read documents that are JSON objects."""
+    """Read documents that are JSON objects, or rows."""
     found = (document_of(record, where, source.name) for where, record in objects_of(source))
     return documents_of(found, source.name, source.offsets)
 

@@ -7,14 +7,13 @@ from typing import Any
 from ...labels.segments.schemes import detect_scheme
 from ..spans import Span, labels_to_spans
 from .documents import Document, Documents, Found, Losses
-from .source import Source
+from .source import SPANS, TEXTS, Source
 
-TEXTS = ("text", "full_text", "source_text", "data", "sentence")
-SPANS = ("spans", "label", "labels", "entities", "privacy_mask")
 GROUPS = ("document", "doc_id", "document_id", "group", "id")
 LABELS = ("labels", "tags", "ner_tags")
 STARTS, ENDS = ("start", "start_offset", "begin"), ("end", "end_offset", "stop")
-KINDS, COVERED = ("label", "type", "entity", "entity_group"), ("text", "value", "word")
+KINDS = ("label", "type", "entity", "entity_group", "labels")
+COVERED = ("text", "value", "word")
 PROBABILITIES = ("probability", "score")
 
 
@@ -73,14 +72,15 @@ def found_of(span: Any) -> Found:
         start, end, kind = (first_key(span, names) for names in (STARTS, ENDS, KINDS))
         if start is not None and end is not None and kind is not None:
             covered = span.get(first_key(span, COVERED) or "")
+            label = span[kind]
             return Found(
                 span[start],
                 span[end],
-                span[kind],
+                label[0] if isinstance(label, list) and len(label) == 1 else label,
                 span.get(first_key(span, PROBABILITIES) or ""),
                 covered if isinstance(covered, str) else None,
             )
-    elif isinstance(span, list) and 3 <= len(span) <= 4:
+    elif isinstance(span, list | tuple) and 3 <= len(span) <= 4:
         return Found(*span[:3])
     raise ValueError(f"a span must have a start, an end and a label, got {span!r:.80}")
 

@@ -1,6 +1,9 @@
 """A file of documents, and its content as text, as JSON, and as rows of columns."""
 
+import ast
+import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -11,11 +14,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...datasets.columns import Reading, Rows
+from ...datasets.tables import CHARACTERS, WORDS
 from ...utils.lines import lines_of
 from ...utils.unpacking import MAX_BYTES, read_text, read_unpacked
 
 Record = tuple[str, Any]
 HEAD = 10_000
+# Names of the text, and of its spans.
+TEXTS = ("text", "full_text", "source_text", "data", "sentence")
+SPANS = ("spans", "label", "labels", "entities", "privacy_mask")
 # An object with a key; or an array of objects, of arrays or of strings, or an empty one.
 JSON = re.compile(r'\s*(?:\{\s*(?:"[^"\n]*"\s*:|\})|\[\s*(?:[\[{]\s*"|"[^\s"]|\]))')
 
@@ -82,6 +89,25 @@ class Source:
         """Say whether its name or its beginning are those of JSON; only its beginning is read."""
         return self.suffix in (".json", ".jsonl", ".ndjson") or JSON.match(self._head) is not None
 
+    @property
+    def has_records(self) -> bool:
+        """Say whether it is JSON, or a table with a column of texts and one of spans."""
+        return self.is_json or self._character is not None
+
+    @cached_property
+    def _character(self) -> str | None:
+        """What separates the columns of a table of texts and spans; None for all else."""
+        header = self._head.partition("\n")[0].lower()
+        for character in CHARACTERS:
+            names = {*next(csv.reader([header], delimiter=character), [])}
+            if (
+                not names.isdisjoint(TEXTS)
+                and not names.isdisjoint(SPANS)
+                and names.isdisjoint(WORDS)
+            ):
+                return character
+        return None
+
     @cached_property
     def _head(self) -> str:
         """The beginning of the text."""
@@ -97,14 +123,16 @@ class Source:
 
     @cached_property
     def records(self) -> list[Record]:
-        """The items of a JSON array, or of JSON lines, each with its place.
+        """The items of a JSON array, of JSON lines or of a table, each with its place.
 
         Raises
         ------
         ValueError
-            If it is not JSON; the message names the line.
+            If it is not JSON, or a row not valid; the message names the line.
         """
         text = self.text.removeprefix("\ufeff")
+        if not self.is_json and self._character is not None:
+            return list(self._rows_of_documents(text, self._character))
         try:
             whole = json.loads(text)
         except (ValueError, RecursionError):
@@ -120,6 +148,20 @@ class Source:
                 except (ValueError, RecursionError) as error:
                     raise ValueError(f"{self.name}: line {number} is not JSON: {error}") from error
 
+    def _rows_of_documents(self, text: str, character: str) -> Iterator[Record]:
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=character)
+        try:
+            header = [name.lower() for name in next(rows)]
+            spans = next(header.index(name) for name in SPANS if name in header)
+            for row in filter(None, rows):
+                if len(row) != len(header):
+                    raise ValueError(f"{len(row)} columns, expected {len(header)}; quote the text")
+                values: list[Any] = [*row]
+                values[spans] = _values(row[spans])
+                yield f"line {rows.line_num}", dict(zip(header, values, strict=True))
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"{self.name}, line {rows.line_num}: {error}") from error
+
     @cached_property
     def rows(self) -> Rows:
         """The rows of columns."""
@@ -133,6 +175,16 @@ class Source:
 def suffix_of(name: str) -> str:
     """Return the ending of a name, in lower case and without that of gzip."""
     return Path(name.lower().removesuffix(".gz")).suffix
+
+
+def _values(cell: str) -> Any:
+    """Read a cell that holds JSON, or a list as Python writes it; an empty one is an empty list."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(cell or "[]")
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    raise ValueError(f'spans must be a list in JSON, such as [[0, 3, "PER"]], got {cell!r:.80}')
 
 
 def _is_pair(value: list) -> bool:

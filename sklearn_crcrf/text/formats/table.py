@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ...datasets.columns import NO_HEADER
+from . import jsonl
 from .documents import Documents, documents_of
 from .records import note_probabilities
 from .sequences import documents_of_rows, note_blanks, sentences_of
@@ -19,7 +20,9 @@ def fits(source: Source) -> bool:
 
 
 def read(source: Source) -> Documents:
-    """Read the words and the labels."""
+    """Read the words and the labels, or texts and their spans."""
+    if jsonl.fits(source):
+        return jsonl.read(source)
     if not fits(source):
         raise ValueError(f"{source.name}: {NO_HEADER}")
     return documents_of(documents_of_rows(source.rows, source.name), source.name, None)

@@ -65,7 +65,9 @@ def test_the_commands_of_getting_started(shell, tmp_path):
     page = (ROOT / "docs" / "getting_started.rst").read_text(encoding="utf-8")
     section = page.split("On the command line\n")[1]
     block = section.split(".. code-block:: sh\n\n")[1].split("\n\n")[0]
-    evaluate, train, tag = textwrap.dedent(block).split("\n")
+    (tmp_path / "letter.txt").write_text("Ann Lee, 5 Church Road", encoding="utf-8")
+    evaluate, train, tag, find = textwrap.dedent(block).split("\n")
     assert "accuracy" in shell(evaluate)
     assert shell(train) == ""
     assert [line.split("\t")[0] for line in shell(tag).split("\n")] == ["Ann", "sings", "", ""]
+    assert "STREET" in shell(find)

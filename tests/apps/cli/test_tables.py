@@ -29,7 +29,7 @@ def write(tmp_path):
 def test_a_table_like_kaggle_s(write, tmp_path, capsys):
     path, model = write(KAGGLE), tmp_path / "model"
     assert run(capsys, "train", path, "-m", model) == (0, "", "")
-    assert load_model(model).columns == [None, "Word", "POS", "label"]
+    assert load_model(model).columns == ["Word", "POS", "label"]
     tagged = "London\tNNP\tB-geo\na, b\tNN\tO\nsleeps\tVBZ\tO\n\nRex\tNNP\tB-per\nbarks\tVBZ\tO\n\n"
     assert run(capsys, "tag", path, "-m", model) == (0, tagged, "")
     other = write("POS\tWord\tSentence\nNNP\tLondon\t1\n", "other.tsv")
@@ -39,6 +39,29 @@ def test_a_table_like_kaggle_s(write, tmp_path, capsys):
     lacking = write("Word,Sentence\nLondon,1\n", "lacking.csv")
     status, _, err = run(capsys, "tag", lacking, "-m", model)
     assert status == 2 and "there is no column 'POS'" in err
+
+
+def test_a_model_of_a_table_reads_words_without_a_header(write, tmp_path, capsys):
+    model = tmp_path / "model"
+    run(capsys, "train", write("Sentence #,Word,Tag\n1,Ann,B\n,Lee,I\n"), "-m", model)
+    assert run(capsys, "tag", write("Ann\n", "a.txt"), "-m", model) == (0, "Ann\tB\n\n", "")
+    # The first word is no number of a sentence.
+    status, out, err = run(capsys, "tag", write("Ann Lee\n", "b.txt"), "-m", model)
+    assert (status, out) == (2, "") and "say --text if this is text as it stands" in err
+    status, out, err = run(capsys, "tag", write("Ann Lee sings\n", "c.txt"), "-m", model)
+    assert (status, out) == (2, "") and "say --text if this is text as it stands" in err
+
+
+def test_a_table_of_texts_and_spans(write, tmp_path, capsys):
+    rows = '1,"Ann sings, in Rome.","[[0, 3, ""PER""], [14, 18, ""LOC""]]"\n2,Bob sings.,[]\n'
+    path, model = write(f"id,text,spans\n{rows}"), tmp_path / "model"
+    assert run(capsys, "train", path, "-m", model) == (0, "", "")
+    expected = [["0", "3", "PER", "Ann"], ["14", "18", "LOC", "Rome"]]
+    status, out, err = run(capsys, "tag", path, "-m", model)
+    found = [line.split("\t") for line in out.splitlines()[1:]]
+    assert (status, err) == (0, "") and [[*it[1:4], it[5]] for it in found] == expected
+    status, out, _ = run(capsys, "convert", path, "-o", "jsonl")
+    assert status == 0 and [len(json.loads(line)["spans"]) for line in out.splitlines()] == [2, 0]
 
 
 def test_columns_of_one_name_are_named_anew(write, tmp_path, capsys):

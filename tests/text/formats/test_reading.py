@@ -181,6 +181,19 @@ def test_a_table_like_kaggle_s():
     assert read(with_documents)[::2] == (["Ann\nsings", "Bob"], ["d1", "d2"])
 
 
+def test_a_table_of_texts_and_spans():
+    table = 'id;Text;Spans\n1;"Ann; in\nRome";[[0, 3, "PER"], [8, 12, "LOC"]]\n2;Bob;\n'
+    found = read(table)
+    assert found.texts == ["Ann; in\nRome", "Bob"] and found.groups == ["1", "2"]
+    assert marked(found) == [[("Ann", "PER"), ("Rome", "LOC")], []]
+    assert read(table, "csv") == found
+    # As pandas writes lists, and as Label Studio writes regions.
+    assert marked(read("text,spans\nAnn,\"[(0, 3, 'PER')]\"\n")) == [[("Ann", "PER")]]
+    regions = '"[{""start"": 3, ""end"": 6, ""text"": ""Ann"", ""labels"": [""PER""]}]"'
+    found = read(f"text,id,label\n\U0001f600  Ann,4,{regions}\n")
+    assert marked(found) == [[("Ann", "PER")]]
+
+
 def test_columns_with_documents():
     text = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\nPeter NNP I-NP I-PER\n\n"
     found = read(2 * text)
@@ -290,6 +303,10 @@ def test_a_text_of_a_megabyte(tmp_path):
             "line 3: the position '1' is also in line 2",
         ),
         ('Sentence #,Word,Tag\n1,"a,O\n1,b,O\n', "quotation mark"),
+        ("text,label\nAnn,good\n", "line 2: spans must be a list in JSON, .* got 'good'"),
+        ("text,spans\nAnn, Bob,[]\n", "line 2: 3 columns, expected 2"),
+        ('text,spans\nAnn,"[[0, 4, ""P""]]"\n', "line 2: .*leaves the text"),
+        ("text,spans\nAnn,3\n", "line 2: expected a list, got 3"),
         (
             '{"tokens": ["a", "b"], "labels": ["O", "O"], "trailing_whitespace": [true]}',
             "document 0: trailing_whitespace must be a list of as many values as tokens",
