@@ -1,6 +1,5 @@
 """CRF with the names and defaults of sklearn-crfsuite, for programs written for that."""
 
-import os
 import pickle
 import warnings
 from collections.abc import Iterator
@@ -8,7 +7,6 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from numbers import Integral, Real
 from operator import is_
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -17,7 +15,6 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, Options
 
 from ...base.batches import Batch
 from ...base.classifier import BaseSequenceClassifier
@@ -40,6 +37,7 @@ from ..perceptron.online import OnlineClassifier
 from .algorithms import estimator_of
 from .attribute_lists import attribute_rows, listed, refuse_table
 from .model_file import ModelFile
+from .parameters import VALUES
 from .tagger import CRFsuiteTagger, LabelLists
 from .weights import as_crfsuite_model, from_crfsuite_model
 
@@ -47,16 +45,6 @@ from .weights import as_crfsuite_model, from_crfsuite_model
 _TAGGERS: WeakKeyDictionary[Any, tuple[tuple, Tagger]] = WeakKeyDictionary()
 # The files of the models of estimators.
 _MODEL_FILES: WeakKeyDictionary[Any, ModelFile] = WeakKeyDictionary()
-
-NOT_NEGATIVE = [Interval(Real, 0, None, closed="left"), None]
-POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
-SWITCHES = "all_possible_states", "all_possible_transitions", "error_sensitive", "averaging"
-
-CALIBRATION = [
-    f"calibration_{what}" for what in ("eta", "rate", "samples", "candidates", "max_trials")
-]
-IGNORED = "linesearch", "max_linesearch", *CALIBRATION, "keep_tempfiles", "trainer_cls"
-"""The parameters of sklearn_crfsuite.CRF that change nothing here."""
 
 
 @documented
@@ -214,19 +202,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
     n_jobs: int | None = None
     random_state: Any = None
 
-    _parameter_constraints: ClassVar[dict] = {
-        "algorithm": [str, None],
-        "max_iterations": [Interval(Integral, 0, None, closed="left"), None],
-        "period": [Interval(Integral, 1, None, closed="left"), None],
-        "num_memories": [Interval(Integral, 1, None, closed="left"), None],
-        "pa_type": [Options(Integral, {0, 1, 2}), None],
-        "model_filename": [str, os.PathLike, None],
-        **dict.fromkeys(("min_freq", "c1", "c2", "delta", "epsilon"), NOT_NEGATIVE),
-        **dict.fromkeys(("c", "variance", "gamma"), POSITIVE),
-        **{name: ["boolean", None] for name in SWITCHES},
-        **{name: [object, None] for name in IGNORED},
-        "keep_tempfiles": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict] = VALUES
 
     sample_unit: ClassVar[str] = "sequence"
 

@@ -106,11 +106,8 @@ def write_wapiti_model(pipeline: Any, path: str | os.PathLike) -> None:
 
     Parameters
     ----------
-    pipeline : Pipeline
-        As of :func:`~sklearn_crcrf.model_files.conversion.write_crfpp_model`, with patterns of
-        Wapiti.
-    path : str or path-like
-        File to write, in UTF-8; an existing file is replaced when the new one is complete.
+    pipeline, path : as of :func:`~sklearn_crcrf.model_files.conversion.write_crfpp_model`
+        With patterns of Wapiti.
 
     Raises
     ------
