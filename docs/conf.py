@@ -196,7 +196,9 @@ def write_math(translator, node):
     is_block = isinstance(node, nodes.math_block)
     formula = tex2mathml(node.astext(), as_block=is_block)
     formula = APPLIED.sub(r'\1<mspace width="0.17em"/>', formula)
-    translator.body.append(f'<div class="formula">{formula}</div>' if is_block else formula)
+    if is_block:  # which can be wider than the window, and is then moved
+        formula = f'<div class="formula" tabindex="0">{formula}</div>'
+    translator.body.append(formula)
     raise nodes.SkipNode
 
 
