@@ -7,17 +7,15 @@ import warnings
 
 from ...estimators.empirical import EmpiricalCRF
 from ...labels.segments.schemes import ONE_TO_ONE
-from ...text import Documents
 from ..annotation import Annotations, Log, Marks, Pool, SegmentMarks, TagMarks, Workbench, marks_for
 from ..annotation.log import repair_log
 from ..web import annotation_app
 from . import _listening
-from ._documents import read_documents, text_of_documents
+from ._documents import read_documents, read_labelled, text_of_documents
 from ._text import add_document_options, add_reading, read_lines, read_source, read_text
 from .tagging import named
 
 TAGS = "tags"
-ACCEPTED, PROPOSED = "accepted", "proposed"
 ORDERS = {"mixed": "mixed", "entropy": "entropy", "margin": "margin", "text": None}
 
 
@@ -30,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="text to annotate, a sentence in each line; or documents with spans, as for train",
     )
     add_reading(parser)
-    parser.add_argument("--model", metavar="MODEL", help="an EmpiricalCRF to start from")
+    parser.add_argument("-m", "--model", metavar="MODEL", help="an EmpiricalCRF to start from")
     parser.add_argument(
         "--labels", metavar="NAME", nargs="+", default=[], help="what can be marked: PER LOC ORG"
     )
@@ -46,11 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="words and labels to be checked, in columns or in documents, in place of TEXT",
     )
     parser.add_argument(
-        "--spans",
-        choices=[ACCEPTED, PROPOSED],
-        default=ACCEPTED,
-        help="what the spans of TEXT are: labels that somebody has accepted, which are learned, or "
-        "proposals, which are shown. Documents without spans wait; default: accepted",
+        "--proposed",
+        action="store_true",
+        help="show the spans of TEXT as proposals; without it they are accepted labels, which are "
+        "learned at once. Documents without spans wait in either case",
     )
     parser.add_argument(
         "--log", metavar="LOG", help="file that keeps all acts; default: beside TEXT"
@@ -62,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--tokens", action="store_true", help="TEXT has one word in each line")
-    how.add_argument("--characters", action="store_true", help="tokens are characters")
+    how.add_argument("--characters", action="store_true", help="as --tokenizer characters")
     parser.add_argument(
         "--order",
         choices=list(ORDERS),
@@ -71,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "default, mixed: in turn one of great doubt and the next one of the text",
     )
     add_document_options(parser)
-    parser.set_defaults(format=None)
+    parser.set_defaults(format=None, columns=None)
     _listening.add_options(parser)
 
 
@@ -79,17 +76,12 @@ def run(options: argparse.Namespace) -> None:
     """Open the page."""
     if (options.file is None) == (options.gold is None):
         raise ValueError("annotate needs TEXT, or --gold FILE")
-    if options.characters:
-        options.tokenizer = "characters"
     path = options.gold or options.file
-    documents = None if options.tokens else read_documents([path], options)
-    pool = _pool(options) if documents is None else _pool_of_documents(documents, options)
+    pool = _pool(options)
     if not pool.sentences:
         raise ValueError(f"{path}: no sentences")
     start = None if options.model is None else _model(options.model)
     marks = _marks(pool, start, options)
-    if documents is not None and start is None:
-        marks = SegmentMarks(marks.names, options.scheme)
     log_path = options.log or f"{path}.annotations.jsonl"
 
     def notice(text: str) -> None:
@@ -100,7 +92,7 @@ def run(options: argparse.Namespace) -> None:
         kept = f"{n_kept} lines kept, {n_left_out} left out; as it was: {damaged}"
         notice(f"{log_path}: {'it is sound' if damaged is None else kept}")
     with Log(log_path, notice) as log:
-        if options.spans == ACCEPTED:
+        if not options.proposed:
             _accept(pool, log, by=os.path.basename(path))
         with Workbench(pool, log, marks, start, ORDERS[options.order]) as bench:
             print(f"{len(pool.sentences)} sentences; acts are kept in {log_path}", flush=True)
@@ -108,25 +100,22 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace) -> Pool:
-    if options.gold is None and not options.tokens:
-        _, lines = read_lines(options.file, options)
-        return Pool.of_lines(lines, options.tokenizer == "characters")
-    source = read_source(options.gold or options.file, options)
-    is_gold = options.gold is not None
-    text = read_text(source, None if is_gold else ["word"], labelled=is_gold)
-    if not all(isinstance(token, str) for tokens in text.X for token in tokens):
-        raise ValueError(f"{source.name}: a token must be a single column")
-    return Pool(text.X, text.y)
-
-
-def _pool_of_documents(documents: Documents, options: argparse.Namespace) -> Pool:
-    """Return the sentences of documents; those of documents without spans have no labels."""
+    if options.characters:
+        options.tokenizer = "characters"
+    separator = "" if options.tokenizer == "characters" else " "
+    if options.gold is not None or options.tokens:
+        is_gold = options.gold is not None
+        words = None if is_gold else read_text(read_source(options.file, options), ["word"])
+        text = words or read_labelled(options.gold, options)
+        if not all(isinstance(token, str) for tokens in text.X for token in tokens):
+            raise ValueError(f"{options.gold or options.file}: a token must be a single column")
+        return Pool(text.X, text.y, separator)
+    documents = read_documents([options.file], options)
+    if documents is None:
+        return Pool.of_lines(read_lines(options.file, options)[1], separator == "")
     if options.scheme == TAGS:
         raise ValueError("--scheme tags is for tokens with a tag each, but the file has spans")
     text = text_of_documents(documents, options)
-    separator = "" if options.tokenizer == "characters" else " "
-    if options.gold is not None:
-        return Pool(text.X, text.y, separator)
     numbers = [number for number, _ in text.places or ()]
     labels = [y if documents.spans[n] else None for n, y in zip(numbers, text.y, strict=True)]
     return Pool(text.X, None, separator, labels)
@@ -165,6 +154,8 @@ def _marks(pool: Pool, start: EmpiricalCRF | None, options: argparse.Namespace) 
     known += new
     if known:
         marks = marks_for(dict.fromkeys(known))
+        if start is None and pool.proposed is not None:
+            marks = SegmentMarks(marks.names, options.scheme)
         for name in options.labels:
             marks.add(name)
         return marks

@@ -26,11 +26,12 @@ from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
 GIVEN = ("text", "tokens", "sentences")
 MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS = 1000, 20_000, 200_000
 N_CONTRIBUTIONS, MAX_REPLACE = 8, 100
+Columns = Sequence[str] | None
 Steps = Generator[str, None, None]
 
 
 def tagging_app(
-    estimator: Any, subject_to: Any = None, columns: Sequence[str] | None = None
+    estimator: Any, subject_to: Any = None, columns: Columns = None, tokenizer: str | None = None
 ) -> Starlette:
     """Make an ASGI application that labels text with a fitted estimator.
 
@@ -51,6 +52,8 @@ def tagging_app(
     columns : list of str, optional
         The columns of tokens, if they have several. A token is then an object with a string for
         each, and no text is taken.
+    tokenizer : {"words", "characters"}, optional
+        How text is cut into tokens; by default as the TextTagger does, or else into words.
 
     Returns
     -------
@@ -64,7 +67,7 @@ def tagging_app(
     >>> app.url_path_for("tag")
     '/tag'
     """
-    tagger, columns = _text_tagger(estimator), None if columns is None else list(columns)
+    tagger = _text_tagger(estimator, tokenizer)
     estimator = tagger.estimator_
     classifier = unwrap(estimator)[0]
     promise = {"promise": classifier.promise_} if hasattr(classifier, "promise_") else {}
@@ -129,7 +132,7 @@ def tagging_app(
         "kind": marks.kind,
         "names": marks.names,
         "hues": hues_of(marks.names),
-        "columns": columns,
+        "columns": columns and list(columns),
         **promise,
     }
     return Starlette(
@@ -144,12 +147,15 @@ def tagging_app(
     )
 
 
-def _text_tagger(estimator: Any) -> TextTagger:
+def _text_tagger(estimator: Any, tokenizer: str | None) -> TextTagger:
     """Return the estimator, or one that finds in text what it finds among tokens."""
     if isinstance(estimator, TextTagger):
+        if tokenizer not in (None, estimator.tokenizer):
+            raise ValueError(f"tokenizer must be that of the model, {estimator.tokenizer!r}")
         return estimator
     scheme = scheme_or_bare("auto", map(str, unwrap(estimator)[0].classes_.tolist()))
-    return TextTagger(FrozenEstimator(estimator), scheme=scheme).fit([], [])
+    tagger = TextTagger(FrozenEstimator(estimator), scheme=scheme, tokenizer=tokenizer or "words")
+    return tagger.fit([], [])
 
 
 def _labeller(
@@ -164,9 +170,7 @@ def _labeller(
     return lambda sentences: [tagger(tokens) for tokens in sentences]
 
 
-def _sentences(
-    content: dict[str, Any], tagger: TextTagger, columns: list[str] | None
-) -> list[tuple]:
+def _sentences(content: dict[str, Any], tagger: TextTagger, columns: Columns) -> list[tuple]:
     """Read the sentences of a request: of its text, or as they are given."""
     given = [name for name in GIVEN if name in content]
     if len(given) != 1:
@@ -184,7 +188,7 @@ def _sentences(
     return [*map(tuple, sentences)]  # unlike lists, they are not searched for garbage
 
 
-def _refuse_text(columns: list[str] | None) -> None:
+def _refuse_text(columns: Columns) -> None:
     if columns is not None:
         raise BadRequest(
             "the model needs columns: send 'tokens' or 'sentences', made of lists of "
@@ -192,15 +196,15 @@ def _refuse_text(columns: list[str] | None) -> None:
         )
 
 
-def _kind_of_tokens(columns: list[str] | None) -> str:
-    if columns is None:
-        return "strings"
-    return f"objects, each with the strings {', '.join(map(repr, columns))} and no more"
+def _kind_of_tokens(columns: Columns) -> str:
+    names = ", ".join(map(repr, columns or ()))
+    return f"objects, each with the strings {names} and no more" if columns else "strings"
 
 
 def _check_sizes(sentences: Sequence[Sequence]) -> None:
     """Raise BadRequest if there are more sentences, tokens or characters than may be."""
-    n_characters = sum(_n_characters(token) for tokens in sentences for token in tokens)
+    strings = (t if isinstance(t, str) else "".join(t.values()) for s in sentences for t in s)
+    n_characters = sum(map(len, strings))
     sizes = len(sentences), sum(map(len, sentences)), n_characters
     if any(map(operator.gt, sizes, (MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS))):
         raise BadRequest(
@@ -209,19 +213,14 @@ def _check_sizes(sentences: Sequence[Sequence]) -> None:
         )
 
 
-def _are_tokens(sentence: Any, columns: list[str] | None = None) -> bool:
+def _are_tokens(sentence: Any, columns: Columns = None) -> bool:
     return isinstance(sentence, list) and all(_is_token(token, columns) for token in sentence)
 
 
-def _is_token(token: Any, columns: list[str] | None) -> bool:
-    if columns is None:
-        return isinstance(token, str)
-    are_named = isinstance(token, dict) and token.keys() == set(columns)
-    return are_named and all(isinstance(value, str) for value in token.values())
-
-
-def _n_characters(token: str | dict[str, str]) -> int:
-    return len(token) if isinstance(token, str) else sum(map(len, token.values()))
+def _is_token(token: Any, columns: Columns) -> bool:
+    if columns is None or not isinstance(token, dict):
+        return columns is None and isinstance(token, str)
+    return token.keys() == set(columns) and _are_tokens([*token.values()])
 
 
 def _labels(content: dict[str, Any], name: str) -> list[str] | None:

@@ -122,13 +122,13 @@ DOCUMENTS = [
 
 
 @needs_fork
-@pytest.mark.parametrize("spans", ["accepted", "proposed"])
-def test_spans_are_imported_once(tmp_path, capsys, spans):
+@pytest.mark.parametrize("how", [(), ("--proposed",)])
+def test_spans_are_imported_once(tmp_path, capsys, how):
     path = tmp_path / "documents.jsonl"
     lines = (json.dumps(document, ensure_ascii=False) for document in DOCUMENTS)
     path.write_text("\n".join(lines), encoding="latin-1")
-    command = "annotate", path, "--encoding", "latin-1", "--spans", spans, "--labels", "LOC"
-    n = 2 if spans == "accepted" else 0
+    command = "annotate", path, "--encoding", "latin-1", "--labels", "LOC", *how
+    n = 0 if how else 2
     for _ in range(2):
         with served(*command) as (connection, fork):
             state = post(connection, "/api/next", by="ann")["state"]

@@ -190,6 +190,16 @@ def test_what_takes_too_long_is_refused(monkeypatch):
     assert answer.status_code == 503
 
 
+def test_text_is_cut_into_characters():
+    characters = EmpiricalCRF().fit([[*"Ann"], [*"is"]], [["B-PER", "I-PER", "I-PER"], ["O", "O"]])
+    client = TestClient(tagging_app(characters, tokenizer="characters"))
+    (found,) = client.post("/tag", json={"text": "Ann"}).json()["sentences"]
+    assert found["tokens"] == ["A", "n", "n"]
+    own = TextTagger(FrozenEstimator(characters), tokenizer="characters").fit([], [])
+    with pytest.raises(ValueError, match="tokenizer must be that of the model, 'characters'"):
+        tagging_app(own, tokenizer="words")
+
+
 def test_text_is_cut_as_in_training():
     text = "Ann Lee sings. Bob\r\nwalks"
     tagger = TextTagger(EmpiricalCRF(), sentences="rule")

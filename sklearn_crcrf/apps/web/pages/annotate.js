@@ -188,7 +188,7 @@ function showState() {
   $("n").textContent = n;
   $("curve").querySelector("polyline").setAttribute("points", state.curve.map(([k, share]) =>
     `${(100 * (k - 1) / Math.max(n - 1, 1)).toFixed(2)},${(100 - 100 * share).toFixed(2)}`).join(" "));
-  $("latest").textContent = n === 0 ? "The curve begins with the second sentence." :
+  $("latest").textContent = n === 0 ? "The curve begins with the first sentence that had a proposal." :
     `${percent(last)} of the tokens of the last sentences had the label that was proposed before ` +
     "the sentence was learned.";
 }
