@@ -1,9 +1,11 @@
 """Configuration of the documentation: sphinx-build docs docs/_build/html."""
 
 import ast
+import html
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +16,7 @@ from numpydoc.docscrape_sphinx import SphinxDocString
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
-from sphinx.addnodes import pending_xref
+from sphinx.addnodes import desc_content, pending_xref
 from sphinx.directives.other import Include
 from sphinx.ext.autosummary import autosummary_table
 
@@ -59,6 +61,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"sklearn_crcrf {version}"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
+html_js_files = ["copy.js"]
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_math_renderer = "mathml"  # what browsers show without a script
 html_theme_options = {
@@ -188,6 +192,19 @@ def name_thumbnails(app, document):
             thumbnail["alt"] = title[1]
 
 
+def describe(app, page, template, context, document):
+    """A page without a description has its first sentences as one, for search engines."""
+    if document is None or 'name="description"' in context.get("metatags", ""):
+        return
+    paragraphs = document.findall(nodes.paragraph)
+    texts = (p.astext() for p in paragraphs if isinstance(p.parent, (nodes.section, desc_content)))
+    words = " ".join(next(texts, "").split())
+    if words:
+        short = textwrap.shorten(words, 200, placeholder=" …")
+        tag = f'<meta name="description" content="{html.escape(short)}" />'
+        context["metatags"] = f"{context.get('metatags', '')}\n{tag}"
+
+
 APPLIED = re.compile(r"(<mo>&ApplyFunction;</mo>)(?=\s*<m(?!o))")
 
 
@@ -223,3 +240,4 @@ def setup(app):
     app.connect("autodoc-skip-member", leave_out_fields)
     app.connect("doctree-read", drop_citations)
     app.connect("doctree-read", name_thumbnails)
+    app.connect("html-page-context", describe)

@@ -186,6 +186,12 @@ def test_the_program_in_the_readme_prints_what_it_says(readme, capsys):
     assert capsys.readouterr().out == readme.split("```text\n")[1].split("```")[0]
 
 
+def test_pushes_are_tested_by_the_commands_of_the_readme(readme):
+    workflow = FOLDER.parent / ".github" / "workflows" / "tests.yml"
+    runs = re.findall(r"- run: (.*)\n", workflow.read_text(encoding="utf-8"))
+    assert runs[:2] == re.findall(r"```sh\n(.*)\n```", readme)
+
+
 def test_uncompiled_sources_say_what_to_do(tmp_path):
     compiled = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__")
     shutil.copytree(FOLDER, tmp_path / "sklearn_crcrf", ignore=compiled)

@@ -2,7 +2,10 @@
 
 import doctest
 import importlib
+import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,14 @@ def test_readme_and_first_page_have_one_example():
     page = (DOCS / "index.rst").read_text("utf-8")
     examples = doctest.DocTestParser().get_examples(page)
     assert "".join(e.source for e in examples).split() == readme[1].split()
+
+
+def test_code_is_copied_without_prompts_and_output():
+    if not (node := shutil.which("node")):
+        pytest.skip("needs Node")
+    script = f"const {{runnable}} = require({str(DOCS / '_static' / 'copy.js')!r});"
+    script += """
+    const blocks = [">>> for x in y:\\n...     z\\n...\\n3\\n", "$ ls\\nfile\\n", "pip install x\\n"];
+    console.log(JSON.stringify(blocks.map(runnable)));"""
+    done = subprocess.run([node, "-e", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == ["for x in y:\n    z\n\n", "ls\n", "pip install x\n"]
