@@ -62,6 +62,7 @@ html_title = f"sklearn_crcrf {version}"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_js_files = ["copy.js"]
+html_search_scorer = str(DOCS / "scorer.js")
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_math_renderer = "mathml"  # what browsers show without a script

@@ -59,7 +59,8 @@ def test_code_is_copied_without_prompts_and_output():
         pytest.skip("needs Node")
     script = f"const {{runnable}} = require({str(DOCS / '_static' / 'copy.js')!r});"
     script += """
-    const blocks = [">>> for x in y:\\n...     z\\n...\\n3\\n", "$ ls\\nfile\\n", "pip install x\\n"];
+    const examples = ">>> for x in y:\\n...     z\\n...\\n3\\n";
+    const blocks = [examples, "$ ls\\nfile\\n", "pip install x\\n"];
     console.log(JSON.stringify(blocks.map(runnable)));"""
     done = subprocess.run([node, "-e", script], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == ["for x in y:\n    z\n\n", "ls\n", "pip install x\n"]
