@@ -39,6 +39,7 @@ from gallery import SECTIONS  # noqa: E402
 from interactive import InteractiveFigure  # noqa: E402
 from labelled import Labelled  # noqa: E402
 from live import LiveTagger  # noqa: E402
+from references_to_parameters import write_out  # noqa: E402
 from shown import Shown  # noqa: E402
 
 extensions = [
@@ -238,6 +239,7 @@ def setup(app):
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("source-read", open_page)
     app.connect("missing-reference", link_to_scikit_learn)
+    app.connect("autodoc-process-docstring", write_out, priority=100)  # before numpydoc
     app.connect("autodoc-skip-member", leave_out_fields)
     app.connect("doctree-read", drop_citations)
     app.connect("doctree-read", name_thumbnails)

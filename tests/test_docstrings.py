@@ -245,7 +245,7 @@ def test_documented_attributes_exist(name, fitted):
 
 @estimators
 def test_no_entry_is_left_to_be_filled_in(name):
-    members = (getattr(ESTIMATORS[name], member, None) for member in vars(ESTIMATORS[name]))
+    members = (getattr(ESTIMATORS[name], member, None) for member in dir(ESTIMATORS[name]))
     for part in (ESTIMATORS[name], *members):
         assert not PLACE.search(getattr(part, "__doc__", None) or "")
 

@@ -121,7 +121,7 @@ plt.show()
 # A table like III and IV
 # -----------------------
 # The paper has the accuracy of all, known and unknown words, and the seconds of training, on the
-# Brown corpus and on Dutch names; :doc:`/benchmarks/papers` has our figures beside theirs. Here
+# Brown corpus and on Dutch names; :doc:`/benchmarks/papers` compares our figures with theirs. Here
 # are the same columns for made-up addresses. The CRF has the word and the spelling features of the
 # paper, as ECRN has.
 X, y = make_addresses(1500, random_state=0)

@@ -69,7 +69,7 @@ print("independent given its neighbours:", np.allclose(of_third, of_third[:1, :,
 
 # %%
 # The gradient of the log-likelihood is what is observed, minus what is expected (equation 23).
-# Here it is beside a quotient of differences, for the transition from label 0 to label 2.
+# Here it is compared with a quotient of differences, for the transition from label 0 to label 2.
 gold = np.array([0, 2, 0, 2, 1])
 
 

@@ -10,6 +10,7 @@ from sklearn.base import _fit_context, clone
 
 from ..base.batches import Batch
 from ..base.classifier import BaseSequenceClassifier
+from ..base.docstrings import documented
 from ..base.weights import NamedWeights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray, n_tokens
@@ -37,6 +38,7 @@ RECEIPT = "receipt_"
 """The attribute that says what was purged; no file has it."""
 
 
+@documented
 class CountingClassifier(BaseSequenceClassifier):
     """Base of the classifiers that are trained by counting.
 
@@ -188,10 +190,11 @@ class CountingClassifier(BaseSequenceClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight, labels, pair_marginals : as in :meth:`fit`
+        X, y : as in :meth:`fit`
         classes : array-like of labels, optional
             For the first call: all labels that will ever occur; by default ``labels``. Without
             both, later calls may bring new labels.
+        sample_weight, labels, pair_marginals : as in :meth:`fit`
 
         Returns
         -------

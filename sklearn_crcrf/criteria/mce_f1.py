@@ -61,7 +61,7 @@ class MCEF1(Criterion):
        F = \frac{(1 + \gamma^2)\, \mathrm{TP}}{(1 + \gamma^2)\, \mathrm{TP} +
        \gamma^2\, \mathrm{FN} + \mathrm{FP}}.
 
-    The factor n makes the loss comparable with the other losses. The weight makes it count beside
+    The factor n makes the loss comparable with the other losses. The weight makes it count against
     the prior: no segment costs more than that, while the log loss has no bound; ``"mce_f1"`` is
     ``MCEF1(weight=9.0)``. The paper minimises :math:`(1 - F) / F` instead, which explodes where TP
     vanishes; to contain a segment it requires only that the tokens have its labels, not that the
@@ -75,7 +75,7 @@ class MCEF1(Criterion):
     scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
         How labels spell segments. Labels that break the scheme are read as by conlleval.
     gamma : float, default=1.0
-        How much recall matters beside precision, positive.
+        How much recall matters compared with precision, positive.
     slope : float, default=1.0
         Positive.
     offset : float, default=0.0

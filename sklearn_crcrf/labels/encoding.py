@@ -50,7 +50,9 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
         classes, ids = number_labels(y.data)
     except InvalidLabelError as error:
         where, label = token_name(name, y.offsets, error.token), y.data[error.token]
-        what = "the label must be hashable, and neither None nor NaN, but is"
+        what = "the label must be hashable, and not NaN, but is"
+        if label is None:
+            what = "this estimator needs the labels of all tokens, but got"
         if isinstance(label, (set, frozenset)):
             what = "this estimator takes no set of possible labels, as CRF does, but got"
         raise ValueError(f"{where}: {what} {shown(label)}") from None

@@ -55,7 +55,7 @@ def spans_to_labels(
         The characters of each token, in the order of the text and without overlaps; strings are
         looked up in the text one after another.
     alignment : {"expand", "contract", "strict"}, default="expand"
-        What becomes of a span that begins or ends within a token or at a blank, and of spans that
+        What becomes of a span that begins or ends within a token or at a space, and of spans that
         share a token. "expand" takes all tokens that the span touches, and of spans that share a
         token the longest. "contract" takes the tokens that lie in the span as a whole, which may
         be none, and of spans that share a token the shortest. "strict" accepts neither.
@@ -337,7 +337,7 @@ def _check_boundaries(
     """Raise ValueError for the first span that does not start and end where its tokens do."""
     for span, begins, ends in zip(spans, start.tolist(), end.tolist(), strict=True):
         if span[:2] != (begins, ends):
-            how = "at a blank" if begins > span.start or ends < span.end else "within a token"
+            how = "at a space" if begins > span.start or ends < span.end else "within a token"
             verb = "ends" if begins == span.start else "begins"
             touched = f"the tokens that it touches, {text[begins:ends]!r}"
             raise ValueError(

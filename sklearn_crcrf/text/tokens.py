@@ -161,7 +161,7 @@ def find_sentences(text: str, sentences: str | Callable = "lines") -> np.ndarray
     text : str
     sentences : {"lines", "rule"} or callable, default="lines"
         "lines": each line is a sentence. "rule": a sentence ends at ``.``, ``!``, ``?`` or an
-        ellipsis, with the quotes and brackets that close there, if a blank and no lower-case letter
+        ellipsis, with the quotes and brackets that close there, if a space and no lower-case letter
         follow, and the point follows neither an abbreviation, see :func:`find_tokens`, nor a
         number of one or two digits; at the marks of Chinese and Japanese; and at an empty line. A
         callable takes the text, and returns sentences as (start, end) or as strings.
@@ -169,7 +169,7 @@ def find_sentences(text: str, sentences: str | Callable = "lines") -> np.ndarray
     Returns
     -------
     ndarray of int64 of shape (n_sentences, 2)
-        The first character of each sentence, and the character after its last; blanks may be
+        The first character of each sentence, and the character after its last; spaces may be
         between or at the ends of sentences.
 
     Raises

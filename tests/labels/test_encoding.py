@@ -77,7 +77,10 @@ def test_arrays_of_labels(dtype):
 )
 @for_each("right", ["a", 1])
 def test_what_is_no_label_is_found(wrong, right):
-    with pytest.raises(ValueError, match=r"^y, sequence 2, position 1: the label must be hashable"):
+    what = (
+        "this estimator needs the labels of all" if wrong is None else "the label must be hashable"
+    )
+    with pytest.raises(ValueError, match=rf"^y, sequence 2, position 1: {what}"):
         encode_labels(sequences([[right], [], [right, wrong, wrong]]))
 
 

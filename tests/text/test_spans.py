@@ -45,14 +45,14 @@ def test_contract_takes_whole_tokens_only():
     assert spans_to_labels(TEXT, [(1, 10, "DATE")], WORDS, "contract") == ["O", "O", "O"]
 
 
-def test_blanks_at_the_ends_do_not_count():
+def test_spaces_at_the_ends_do_not_count():
     for alignment in ("expand", "contract"):
         assert spans_to_labels(TEXT, [(10, 15, "T")], WORDS, alignment) == ["O", "B-T", "O"]
     with pytest.raises(
-        ValueError, match=r"spans: 'T' from character 10 to 15, ' Dr. ' begins at a blank"
+        ValueError, match=r"spans: 'T' from character 10 to 15, ' Dr. ' begins at a space"
     ):
         spans_to_labels(TEXT, [(10, 15, "T")], WORDS, "strict")
-    with pytest.raises(ValueError, match=r"ends at a blank; .*, 'Dr.',"):
+    with pytest.raises(ValueError, match=r"ends at a space; .*, 'Dr.',"):
         spans_to_labels(TEXT, [(11, 15, "T")], WORDS, "strict")
     with pytest.raises(ValueError, match="'T' from character 10 to 11, ' ' has no token"):
         spans_to_labels(TEXT, [(10, 11, "T")], WORDS)

@@ -1,6 +1,6 @@
 """Take the pictures of the page on annotation, with Chromium.
 
-``python docs/user_guide/figures/annotation.py`` writes them beside this file.
+``python docs/user_guide/figures/annotation.py`` writes them next to this file.
 """
 
 import shutil

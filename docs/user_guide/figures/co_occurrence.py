@@ -1,6 +1,6 @@
 """Draw the figures of the page on co-occurrence rates.
 
-``python docs/user_guide/figures/co_occurrence.py`` writes them beside this file. Their numbers are
+``python docs/user_guide/figures/co_occurrence.py`` writes them next to this file. Their numbers are
 counted here, and the factors of the chains agree with :class:`~sklearn_crcrf.EmpiricalCRF`:
 
 >>> label_rates()[2].round(2)

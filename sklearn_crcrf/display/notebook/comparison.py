@@ -1,4 +1,4 @@
-"""LabelComparison: gold labels beside predicted labels."""
+"""LabelComparison: gold labels above predicted labels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from .single import single
 
 
 class LabelComparison(NotebookDisplay):
-    """Gold labels beside predicted labels.
+    """Gold labels above predicted labels.
 
     Below each token is its gold label and, if it differs, the predicted label after a cross. If
     labels mark segments, wrong segments are listed, with the kind of error as in

@@ -31,7 +31,7 @@ from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
 from .solving import SOLVERS, check_supported, choose_solver, solve
 
-# The tolerance of a model that only says how much it is worth beside others.
+# The tolerance of a model that only says how much it is worth compared with others.
 ROUGH = 0.1
 
 
@@ -258,8 +258,9 @@ default="log_loss"
 
         Parameters
         ----------
-        X, y, sample_weight, labels, pair_marginals : as in :meth:`fit`
+        X, y : as in :meth:`fit`
         {classes}
+        sample_weight, labels, pair_marginals : as in :meth:`fit`
 
         Returns
         -------

@@ -270,9 +270,10 @@ class CRFsuiteCRF(BaseSequenceClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight : as in :meth:`fit`
+        X, y : as in :meth:`fit`
             Attributes that the first call has not seen get no weight.
         {classes}
+        sample_weight : as in :meth:`fit`
 
         Returns
         -------

@@ -21,7 +21,7 @@ from .estimator import EmpiricalCRF
 
 @dataclass(frozen=True, repr=False)
 class Condition:
-    """Distributions of labels that are found, beside those that are wanted.
+    """Distributions of labels that are found, compared with those that are wanted.
 
     Attributes
     ----------

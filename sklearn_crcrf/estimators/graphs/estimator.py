@@ -189,8 +189,9 @@ default="pseudo_likelihood"
 
         Parameters
         ----------
-        X, y, sample_weight : as in :meth:`fit`
+        X, y : as in :meth:`fit`
         {classes}
+        sample_weight : as in :meth:`fit`
 
         Returns
         -------

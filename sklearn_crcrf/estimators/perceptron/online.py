@@ -128,8 +128,9 @@ class OnlineClassifier(OnlineParameters, ExamplesClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight : as in :meth:`fit`
+        X, y : as in :meth:`fit`
         {classes}
+        sample_weight : as in :meth:`fit`
 
         Returns
         -------

@@ -108,7 +108,7 @@ def _described(text: str, span: Span, document: int) -> str:
     """Write a span, in parts where it crosses the end of a line."""
     where = f"document {document}, characters {span.start} to {span.end}"
     if not _KIND.fullmatch(span.label):
-        raise ValueError(f"{where}: in brat the label {span.label!r} cannot have blanks")
+        raise ValueError(f"{where}: in brat the label {span.label!r} cannot have spaces")
     lines = list(re.finditer(r"[^\r\n]+", text[span.start : span.end]))
     parts = [(span.start + m.start(), span.start + m.end()) for m in lines if m.group().strip()]
     if not parts or (parts[0][0], parts[-1][1]) != span[:2]:

@@ -19,13 +19,13 @@ def read(source: Source) -> Documents:
 
 
 def write(documents: Documents, target: Target) -> str:
-    """Write words and labels; the blanks between words are lost."""
+    """Write words and labels; the spaces between words are lost."""
     note_probabilities(documents.spans, target.losses)
     written: list[tuple[str, int]] = []
     for i, sentences in sentences_of(documents, target):
         note_blanks(i, sentences, target)
         if not sentences and documents.texts[i]:
-            target.losses.add("the format holds no blanks", f"document {i}")
+            target.losses.add("the format holds no spaces", f"document {i}")
         if i == 0 and sentences and sentences[0].tokens[0].startswith("\ufeff"):
             raise ValueError("document 0: the format cannot begin with a byte order mark")
         rows = [

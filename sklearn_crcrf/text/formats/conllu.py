@@ -1,4 +1,4 @@
-"""CoNLL-U: ten columns, names in MISC as ``NER=B-PER``, and all blanks of the text."""
+"""CoNLL-U: ten columns, names in MISC as ``NER=B-PER``, and all spaces of the text."""
 
 import re
 from collections.abc import Iterator
@@ -111,17 +111,17 @@ def _misc(row: list[str]) -> dict[str, str]:
 
 
 def _plain(text: str | None, default: str) -> str:
-    """Return blanks without escapes."""
+    """Return spaces without escapes."""
     return default if text is None else ESCAPED.sub(lambda found: CHARACTERS[found[0]], text)
 
 
 def write(documents: Documents, target: Target) -> str:
-    """Write all words, with the blanks between them."""
+    """Write all words, with the spaces between them."""
     note_probabilities(documents.spans, target.losses)
     lines: list[str] = []
     for i, sentences in sentences_of(documents, target, r"[\s|]"):
         if not sentences and documents.texts[i]:
-            raise ValueError(f"document {i}: the format cannot hold a text of blanks only")
+            raise ValueError(f"document {i}: the format cannot hold a text of spaces only")
         group = "" if documents.groups is None else f" id = {documents.groups[i]}"
         lines.append(f"# newdoc{group}")
         for number, one in enumerate(sentences, start=1):
@@ -142,5 +142,5 @@ def write(documents: Documents, target: Target) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _escaped(blanks: str) -> str:
-    return "".join(ESCAPES.get(character, character) for character in blanks)
+def _escaped(spaces: str) -> str:
+    return "".join(ESCAPES.get(character, character) for character in spaces)

@@ -86,15 +86,15 @@ def found_of(span: Any) -> Found:
 
 
 def _of_tokens(text: Any, record: dict, labels: Any) -> tuple[str, list[Found]]:
-    """Read tokens and their labels, which may say where tokens are followed by a blank."""
+    """Read tokens and their labels, which may say where tokens are followed by a space."""
     tokens = record["tokens"]
     if not (_are_strings(tokens) and _are_strings(labels) and len(tokens) == len(labels)):
         raise ValueError("tokens and labels must be lists of as many strings")
     if not isinstance(text, str):
-        blanks = record.get("trailing_whitespace", [True] * len(tokens))
-        if not isinstance(blanks, list) or len(blanks) != len(tokens):
+        spaces = record.get("trailing_whitespace", [True] * len(tokens))
+        if not isinstance(spaces, list) or len(spaces) != len(tokens):
             raise ValueError("trailing_whitespace must be a list of as many values as tokens")
-        text = "".join(t + " " * bool(b) for t, b in zip(tokens, blanks, strict=True))
+        text = "".join(t + " " * bool(b) for t, b in zip(tokens, spaces, strict=True))
         text = text if "trailing_whitespace" in record else text[:-1]
     pieces = [(token, label) for token, label in zip(tokens, labels, strict=True) if token.strip()]
     scheme = detect_scheme(labels) or ("IO" if {*labels} - {"O"} else "IOB2")

@@ -169,7 +169,7 @@ def write_spans(
     Warns
     -----
     UserWarning
-        If probabilities, groups, or the blanks between words are lost, with the first document
+        If probabilities, groups, or the spaces between words are lost, with the first document
         and characters where they are.
 
     See Also

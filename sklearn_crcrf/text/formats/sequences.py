@@ -136,7 +136,7 @@ def _sentences(text: str, offsets: list, labels: list[str]) -> list[Sentence]:
 
 
 def note_blanks(i: int, sentences: list[Sentence], target: Target) -> None:
-    """Note if blanks of a document are other than a space between words, a line end after lines."""
+    """Note if spaces of a document are other than a space between words, a line end after lines."""
     usual = [["", *[" "] * (len(one.tokens) - 1), "\n"] for one in sentences]
     if not sentences:
         return
@@ -148,7 +148,7 @@ def note_blanks(i: int, sentences: list[Sentence], target: Target) -> None:
         for gap, expected, token in zip(one.gaps, wanted, [*one.tokens, ""], strict=True):
             if gap != expected:
                 where = f"document {i}, characters {place} to {place + len(gap)}"
-                target.losses.add("the format holds words, not the blanks between them", where)
+                target.losses.add("the format holds words, not the spaces between them", where)
                 return
             place += len(gap) + len(token)
         place -= len(one.gaps[-1])

@@ -29,7 +29,7 @@ def read(source: Source) -> Documents:
 
 
 def write(documents: Documents, target: Target) -> str:
-    """Write a row for each word; the blanks between words are lost."""
+    """Write a row for each word; the spaces between words are lost."""
     note_probabilities(documents.spans, target.losses)
     is_tabs = target.suffix == ".tsv"  # whose fields are not quoted
     forbidden = (r"[\r\n\t\x1f]" if is_tabs else r"[\r\n\x1f]") + r"|^ | $"

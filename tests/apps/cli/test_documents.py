@@ -106,7 +106,7 @@ def test_documents_are_converted(format, file, documents, tmp_path, capsys):
 
 def test_what_cannot_be_converted(file, tmp_path, capsys):
     status, _, err = run(capsys, "convert", file, "-o", tmp_path / "x.conll")
-    assert status == 0 and "not the blanks between them: document 0, characters 17 to 17" in err
+    assert status == 0 and "not the spaces between them: document 0, characters 17 to 17" in err
     write_spans(tmp_path / "a.jsonl", ["Annette sings"], [[(0, 3, "PER")]])
     status, _, err = run(capsys, "convert", tmp_path / "a.jsonl", "-o", "conllu")
     assert status == 2 and "document 0: " in err and "within a token" in err

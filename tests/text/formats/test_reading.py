@@ -344,7 +344,7 @@ def test_writing_names_what_a_format_lacks(tmp_path):
         write_spans(tmp_path / "a.conll", [text], [spans])
     told = " ".join(str(it.message) for it in warned)
     assert "no probabilities: document 0, characters 0 to 7" in told
-    assert "not the blanks between them: document 0, characters 7 to 7" in told
+    assert "not the spaces between them: document 0, characters 7 to 7" in told
     for format, span, message in [
         ("conll", (0, 7, "Full Name"), "document 0, characters 0 to 7: .*'Full Name'"),
         ("conll", (0, 5, "PER"), "document 0: .*from character 0 to 5"),

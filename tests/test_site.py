@@ -1,7 +1,8 @@
-"""Pictures of the site are made by the examples of its pages."""
+"""What the site makes of pages and docstrings: pictures, code to be copied, and parameters."""
 
 import doctest
 import importlib
+import inspect
 import json
 import re
 import shutil
@@ -9,6 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from sklearn_crcrf import CRF
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -64,3 +67,12 @@ def test_code_is_copied_without_prompts_and_output():
     console.log(JSON.stringify(blocks.map(runnable)));"""
     done = subprocess.run([node, "-e", script], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == ["for x in y:\n    z\n\n", "ls\n", "pip install x\n"]
+
+
+def test_parameters_that_are_those_of_another_method_are_written_out(shown):
+    written = importlib.import_module("references_to_parameters")
+    lines = inspect.getdoc(CRF.partial_fit).split("\n")
+    written.write_out(None, "method", "sklearn_crcrf.CRF.partial_fit", CRF.partial_fit, None, lines)
+    names = [line.partition(" : ")[0] for line in lines if " : " in line and line[0] != " "]
+    assert names == [*inspect.signature(CRF.partial_fit).parameters][1:]
+    assert not any("as in" in line for line in lines[: lines.index("Returns")])
