@@ -7,7 +7,6 @@ all of them; what was built in place, only the widest of that machine.
 
 import os
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 __all__ = ["INSTRUCTIONS", "NUMBER", "SETS", "VARIABLE", "choose"]
 
@@ -17,12 +16,15 @@ SETS = ("baseline", "avx2", "avx512")
 
 def _check_compiled() -> None:
     """Raise ImportError if a source file has no compiled module."""
-    folder = Path(__file__).parent
-    for path in sorted(folder.glob("**/*.pyx")):
-        if not any(path.with_suffix(suffix).exists() for suffix in EXTENSION_SUFFIXES):
-            name = ".".join(path.relative_to(folder).with_suffix("").parts)
+    for folder, _, files in os.walk(__path__[0]):
+        for name in files:
+            stem, suffix = os.path.splitext(name)
+            if suffix != ".pyx" or any(stem + end in files for end in EXTENSION_SUFFIXES):
+                continue
+            where = os.path.relpath(folder, __path__[0]).replace(os.sep, ".")
+            checkout = os.path.dirname(os.path.dirname(__path__[0]))
             raise ImportError(
-                f"{__name__}.{name} is not compiled in {Path(__file__).parents[1]}. If this is a "
+                f"{__name__}.{where}.{stem} is not compiled in {checkout}. If this is a "
                 'source checkout, which hides an installed package from Python, run "pip install '
                 '-e ." in it or start Python in another folder'
             )

@@ -9,6 +9,8 @@ from .._kernels.text.strings import FrozenStrings, frozen_arrays
 from .._kernels.text.tokens import rows_are_sound
 from ..utils.unpacking import Budget
 
+PARTS = "blob", "starts", "slots", "key"
+
 
 class Content(NamedTuple):
     """The settings and arrays of a tagger, which may come from a file: they are checked on use.
@@ -85,9 +87,12 @@ class Content(NamedTuple):
 
 def string_arrays(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the arrays of a table in which ``strings[i]`` is number i."""
-    blob, starts, slots, key = frozen_arrays(list(strings))
-    parts = {"blob": blob, "starts": starts, "slots": slots, "key": key}
-    return {f"{name}.{part}": array for part, array in parts.items()}
+    return table_arrays(name, frozen_arrays(list(strings)))
+
+
+def table_arrays(name: str, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Name the arrays of a table of strings."""
+    return dict(zip((f"{name}.{part}" for part in PARTS), arrays, strict=True))
 
 
 # The rows of a block are 2 ** shift rows.

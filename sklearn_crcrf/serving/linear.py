@@ -11,9 +11,11 @@ from .._kernels.text.tokens import AttributeReader
 from .columns import attributes_of, reader_of
 from .content import Content, string_arrays
 
+CSR = "indptr", "columns", "data"
+
 
 def linear_content(
-    names: Sequence[str],
+    names: Sequence[str] | dict[str, np.ndarray],
     row: np.ndarray | None,
     weights: Sequence[np.ndarray],
     shared: Sequence[np.ndarray],
@@ -28,12 +30,12 @@ def linear_content(
 
     Parameters
     ----------
-    names : sequence of n_attributes str
+    names : sequence of n_attributes str, or the arrays of their table
     row : int32 ndarray of shape (n_attributes,) or None
         The row of weights of each attribute, -1 for none; None if attribute k has row k.
     weights : sequence of ndarray
         The dense weights, (n_rows, n_labels), or the indptr, columns and data of a CSR matrix; of
-        single or of double precision. They are copied.
+        single or of double precision. They are not copied.
     shared : sequence of ndarray
         Scores of transitions, (n_labels, n_labels), and of begin and end, (n_labels,).
     labels : list of n_labels labels
@@ -52,11 +54,12 @@ def linear_content(
     """
     settings = {"kind": "linear", "labels": labels, "separator": separator, "lists": lists}
     settings |= {"decoding": decoding, **(columns or {})}
-    arrays = string_arrays("names", names)
+    arrays = names if isinstance(names, dict) else string_arrays("names", names)
     if row is not None:
         arrays["row"] = np.array(row, dtype=np.int32)
-    parts = ["coef"] if len(weights) == 1 else ["coef.indptr", "coef.columns", "coef.data"]
-    arrays |= {name: np.array(part, order="C") for name, part in zip(parts, weights, strict=True)}
+    parts = ["coef"] if len(weights) == 1 else [f"coef.{part}" for part in CSR]
+    contiguous = map(np.ascontiguousarray, weights)
+    arrays |= dict(zip(parts, contiguous, strict=True))
     for name, part in zip(("transition", "begin", "end"), shared, strict=True):
         arrays[name] = np.array(part, dtype=float, order="C")
     return Content(settings, arrays)

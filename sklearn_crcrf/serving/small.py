@@ -117,7 +117,7 @@ def unpacked(content: Content) -> Content:
         arrays[name] = array * scale if name in scales else array
     made = content._replace(arrays=arrays)
     names = [name.removesuffix(".blob") for name in arrays if name.endswith(".blob")]
-    strings = {name: _strings_of(made, name) for name in names}
+    strings = {name: strings_of(made, name) for name in names}
     for name, table in strings.items():
         arrays |= string_arrays(name, table)
     if {"words", *FEATURES} <= strings.keys():
@@ -126,7 +126,7 @@ def unpacked(content: Content) -> Content:
     return made._replace(settings=settings)
 
 
-def _strings_of(content: Content, name: str) -> list[str]:
+def strings_of(content: Content, name: str) -> list[str]:
     """Return the strings of a table."""
     blob = content.array(f"{name}.blob", "B", None)
     starts = content.pointers(f"{name}.starts", None, len(blob)).tolist()

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._kernels.text.tagging import ChainTables
-from ..utils.unpacking import MAX_BYTES, Budget, read_limited
+from ..utils.unpacking import MAX_BYTES, Budget
 from .content import Content
 from .counted import counted_tagger
-from .crfsuite.binary_model import MAGIC, parse_crfsuite_model
+from .crfsuite.binary_model import MAGIC, ModelParts
 from .crfsuite.content import crfsuite_content
 from .files import LEVEL, read_content, write_content
 from .linear import linear_tagger
@@ -556,9 +556,9 @@ def load_tagger(
     try:
         with open(file, "rb") as opened:
             if opened.read(len(MAGIC)) == MAGIC:
-                opened.seek(0)
-                model = parse_crfsuite_model(read_limited(opened, max_bytes))
-                return Tagger(crfsuite_content(model, separator, Budget(max_bytes)))
+                Budget(max_bytes).take(os.fstat(opened.fileno()).st_size)
+                budget = Budget(max_bytes)
+                return Tagger(crfsuite_content(ModelParts(opened), separator, budget))
         return Tagger(unpacked(read_content(file, max_bytes, mapped)))
     except ValueError as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from error

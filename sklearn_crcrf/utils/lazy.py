@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
+from os.path import splitext
 from typing import Any
 
 Faces = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -28,8 +28,9 @@ def attach(package: str, file: str) -> Faces:
     >>> names[:3]
     ['CRF', 'HMM', 'MEMM']
     """
-    lines = Path(file).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
-    imports = [line.split() for line in lines if line.startswith("from .")]
+    # Not pathlib, which takes as long to import as much of a tagger.
+    with open(f"{splitext(file)[0]}.pyi", encoding="utf-8") as stub:
+        imports = [line.split() for line in stub if line.startswith("from .")]
     homes = {name: home for _, home, _, name, *_ in imports}
 
     def get(name: str) -> Any:

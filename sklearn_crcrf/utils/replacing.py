@@ -9,11 +9,9 @@ Elsewhere it has the temporary name from the beginning, which a killed process l
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import IO, NamedTuple
 
 # Errors of systems that cannot open files without a name, or cannot sync folders.
@@ -50,7 +48,7 @@ class Place(NamedTuple):
         """Return a temporary path for a new file in the same folder."""
         # Cut to leave room for a suffix; file systems count bytes.
         stem = os.fsdecode(os.fsencode(self.name)[:LONGEST_STEM])
-        return os.path.join(self.folder, f".{stem}.{secrets.token_hex(8)}.part")
+        return os.path.join(self.folder, f".{stem}.{os.urandom(8).hex()}.part")
 
 
 @contextmanager
@@ -78,8 +76,7 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>>     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "file"
     ...     with replacing(path) as file:
     ...         n_written = file.write(b"new")
@@ -132,7 +129,7 @@ def _open(place: Place, cleaning: ExitStack) -> tuple[int, str | None]:
         return fd, None
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     name = place.new_name()
-    cleaning.callback(Path(name).unlink, missing_ok=True)
+    cleaning.callback(_remove, name)
     return os.open(name, flags, place.mode), name
 
 
@@ -151,10 +148,15 @@ def _open_unnamed(place: Place) -> int | None:
 def _give_name(fd: int, place: Place, cleaning: ExitStack) -> str:
     """Give a temporary name to a file without one; cleaning removes the name."""
     name = place.new_name()
-    cleaning.callback(Path(name).unlink, missing_ok=True)
+    cleaning.callback(_remove, name)
     # The path is absolute, so src_dir_fd is ignored; but with it Python follows the link.
     os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd)
     return name
+
+
+def _remove(name: str) -> None:
+    with suppress(FileNotFoundError):
+        os.remove(name)
 
 
 def _finish(file: IO[bytes], place: Place) -> None:

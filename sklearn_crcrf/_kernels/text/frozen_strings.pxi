@@ -17,8 +17,62 @@ def frozen_arrays(list strings not None):
     slots : int32 (capacity, 2)
     key : uint64 (3,)
     """
+    return arrays_of(len(strings), NULL, None, None, strings)
+
+
+def frozen_texts(
+    const uint8_t[::1] data not None, const int64_t[::1] begins not None,
+    const int64_t[::1] ends not None,
+):
+    """The same of the texts ``data[begins[i] : ends[i]]`` in UTF-8.
+
+    Raises ValueError if one has a null character, is not UTF-8, or is there twice.
+    """
     cdef:
-        Py_ssize_t n = len(strings), i
+        int64_t n = begins.shape[0], i, j
+        dict others = {}
+        uint8_t bits
+        bint has_null = False
+    for i in range(n):
+        bits = 0
+        for j in range(begins[i], ends[i]):
+            bits |= data[j]
+            has_null |= data[j] == 0
+        if bits >= 0x80:
+            others[i] = bytes(data[begins[i] : ends[i]]).decode("utf-8")
+    if has_null:
+        raise ValueError("a text has a null character")
+    return arrays_of(n, &data[0] if n else NULL, begins, ends, others)
+
+
+def texts_with(
+    int character, const uint8_t[::1] data not None, const int64_t[::1] begins not None,
+    const int64_t[::1] ends not None,
+):
+    """Which texts have a character in ASCII, bool (n,)."""
+    cdef:
+        int64_t i
+        uint8_t[::1] out = np.empty(begins.shape[0], dtype=np.uint8)
+    for i in range(begins.shape[0]):
+        out[i] = memchr(&data[0] + begins[i], character, ends[i] - begins[i]) != NULL
+    return out.base.view(bool)
+
+
+cdef Text text_number(
+    int64_t i, const uint8_t *data, const int64_t[::1] begins, const int64_t[::1] ends, others
+):
+    """A text of ``others``, or one in ASCII in ``data``."""
+    if data == NULL or (others and i in others):
+        string = others[i]
+        return text_of(<PyObject *>string)
+    return Text(<const char *>data + begins[i], ends[i] - begins[i], 1, NULL)
+
+
+cdef tuple arrays_of(
+    int64_t n, const uint8_t *data, const int64_t[::1] begins, const int64_t[::1] ends, others
+):
+    cdef:
+        int64_t i
         Text text
         int64_t[::1] starts = np.zeros(n + 1, dtype=np.int64)
         int64_t capacity = SMALLEST_FROZEN
@@ -28,23 +82,23 @@ def frozen_arrays(list strings not None):
         Strings table
         uint64_t at
         uint32_t h
-        str string
     for i in range(n):
-        string = strings[i]
-        text = text_of(<PyObject *>string)
+        text = text_number(i, data, begins, ends, others)
         starts[i + 1] = starts[i] + 1 + text.length * text.kind
     while capacity < 2 * n:
         capacity *= 2
     blob = np.empty(starts[n] + 1, dtype=np.uint8)
     slots = np.zeros((capacity, 2), dtype=np.int32)
     memcpy(&table.key, &drawn[0], sizeof(Key))
-    table.mask = capacity - 1
+    table.mask, table.slots = capacity - 1, <const Slot *>&slots[0, 0]
+    table.starts, table.blob = &starts[0], <const char *>&blob[0]
     for i in range(n):
-        string = strings[i]
-        text = text_of(<PyObject *>string)
+        text = text_number(i, data, begins, ends, others)
         blob[starts[i]] = text.kind
         memcpy(&blob[starts[i] + 1], text.data, text.length * text.kind)
         h = hash_text(text, &table.key)
+        if find_text(&table, &text, h) >= 0:
+            raise ValueError("a text is repeated")
         at = h & table.mask
         while slots[at, 1]:
             at = (at + 1) & table.mask

@@ -1,16 +1,15 @@
 """The tagger of python-crfsuite, over our compiled tagger."""
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
-
-import numpy as np
+from typing import IO, Any
 
 from ...serving import Tagger as CompiledTagger
-from ...serving.crfsuite.binary_model import HEADER, parse_crfsuite_model
-from ...serving.crfsuite.content import crfsuite_content
+from ...serving.crfsuite.binary_model import CRFsuiteModel, ModelParts
+from ...serving.crfsuite.content import crfsuite_content, model_of
 from ...serving.crfsuite.tagger import SequenceTagger
 from ...utils.unpacking import MAX_BYTES, Budget
 from .items import SEPARATOR, ItemSequence
@@ -33,11 +32,9 @@ class ParsedDump:
         Weights are rounded to six decimals, as in the text of a model.
     """
 
-    def __init__(self, data: bytes):
-        fields = np.frombuffer(data, HEADER, 1)[0].tolist()
-        shown = [str(f.decode() if isinstance(f, bytes) else f) for f in fields[: len(NAMES)]]
-        offsets = [f"0x{offset:X}" for offset in fields[len(NAMES) :]]
-        model = parse_crfsuite_model(data)
+    def __init__(self, header: tuple, model: CRFsuiteModel):
+        shown = [str(f.decode() if isinstance(f, bytes) else f) for f in header[: len(NAMES)]]
+        offsets = [f"0x{offset:X}" for offset in header[len(NAMES) :]]
         self.header = dict(zip(NAMES + OFFSETS, shown + offsets, strict=True))
         self.labels, self.attributes = (
             {name: str(i) for i, name in enumerate(of)} for of in (model.labels, model.attributes)
@@ -102,30 +99,43 @@ class Tagger(SequenceTagger):
         ValueError
             If it is not a complete model.
         """
-        with open(name, "rb") as file:
-            data = file.read()
         try:
-            return self.open_inmemory(data)
+            with open(name, "rb") as file:
+                return self._open(file)
         except ValueError as error:
             raise ValueError(f"{os.fspath(name)}: {error}") from error
 
     def open_inmemory(self, value: bytes) -> closing:
-        """Open a model, the content of such a file."""
-        content = crfsuite_content(parse_crfsuite_model(value), SEPARATOR, Budget(MAX_BYTES))
+        """Open a model, the content of such a file.
+
+        Raises
+        ------
+        ValueError
+            If it is not a complete model.
+        TypeError
+            If it is not bytes.
+        """
+        if not isinstance(value, bytes):
+            raise TypeError(f"value must be bytes, got {type(value).__name__}")
+        return self._open(io.BytesIO(value))
+
+    def _open(self, file: IO[bytes]) -> closing:
+        parts = ModelParts(file)
+        content = crfsuite_content(parts, SEPARATOR, Budget(MAX_BYTES))
         self.close()
-        self._tagger, self._data = CompiledTagger(content), value
+        self._tagger, self._header = CompiledTagger(content), parts.header
         return closing(self)
 
     def close(self) -> None:
         """Close the model."""
-        self._tagger, self._data = None, b""
+        self._tagger, self._header = None, ()
         self._paths, self._length = None, 0
 
     def info(self) -> ParsedDump:
         """Return what the model consists of."""
         if self._tagger is None:
             raise RuntimeError("Tagger is closed")
-        return ParsedDump(self._data)
+        return ParsedDump(self._header, model_of(self._tagger.content()))
 
     def dump(self, filename: str | os.PathLike | None = None) -> None:
         """Write the text of the model to a file, by default to the standard output."""

@@ -204,7 +204,10 @@ def write_crfsuite_model(estimator: Any, path: str | os.PathLike) -> None:
 
 def _estimator(model: CRFsuiteModel, separator: str | None, max_bytes: int | None) -> CRFsuiteCRF:
     crf = CRFsuiteCRF()
-    separator = separator_of(model.attributes, separator)
+    names = model.attributes
+    separator = separator_of(
+        separator, lambda c: np.array([c in name for name in names], dtype=bool), names.__getitem__
+    )
     crf.crf_, crf.vectorizer_ = from_crfsuite_model(model, separator, max_bytes)
     return crf
 

@@ -5,11 +5,13 @@ databases, and for each label and attribute the numbers of its features, from wh
 the weights. Everything is little-endian; offsets are counted from the beginning of the file.
 """
 
-from typing import NamedTuple
+import io
+import os
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from .quarks import read_quarks, write_quarks
+from .quarks import Quarks, write_quarks
 
 MAGIC, KIND, VERSION = b"lCRF", b"FOMC", 100
 HEADER = np.dtype(
@@ -59,34 +61,107 @@ def parse_crfsuite_model(data: bytes) -> CRFsuiteModel:
     ValueError
         If it is not a complete model of this kind; the message says what is wrong.
     """
-    if not data.startswith(MAGIC):
-        raise ValueError("this is not a binary model of CRFsuite: it must begin with 'lCRF'")
-    if len(data) < HEADER.itemsize:
-        raise ValueError("the model is not complete: its header is cut off")
-    header = np.frombuffer(data, HEADER, 1)[0]
-    if header["kind"] != KIND or header["version"] != VERSION:
-        raise ValueError(
-            f"the model is of kind {header['kind'].decode('latin-1')}, version "
-            f"{header['version']}; only {KIND.decode()}, version {VERSION}, is known"
-        )
-    if header["size"] > len(data):
-        raise ValueError(f"the model is not complete: it has {len(data)} of {header['size']} bytes")
-    data = data[: int(header["size"])]  # python-crfsuite may leave the end of a longer old file
-    n_labels, n_attributes = int(header["n_labels"]), int(header["n_attributes"])
-    labels = read_quarks(data[int(header["labels"]) :], n_labels, "labels")
-    attributes = read_quarks(data[int(header["attributes"]) :], n_attributes, "attributes")
-    if not labels:
-        raise ValueError("the model has no labels")
-    for names, what in ((labels, "labels"), (attributes, "attributes")):
-        if len(set(names)) < len(names):
-            raise ValueError(f"names of {what} are repeated")
-    features = _features(data, int(header["features"]))
-    return CRFsuiteModel(
-        labels,
-        attributes,
-        _weights(features, STATE, (n_attributes, n_labels)),
-        _weights(features, TRANSITION, (n_labels, n_labels)),
+    parts = ModelParts(io.BytesIO(data))
+    labels, attributes = parts.labels(), parts.attributes().strings()
+    states, transitions = (
+        (weight, (row.astype(np.int64), column.astype(np.int64)))
+        for weight, (row, column) in parts.weights()
     )
+    return CRFsuiteModel(labels, attributes, states, transitions)
+
+
+class ModelParts:
+    """The file of a binary model, of which only what is asked for is in memory.
+
+    Errors are as in :func:`parse_crfsuite_model`.
+
+    Attributes
+    ----------
+    header : tuple
+        The fields of its header.
+    n_labels, n_attributes : int
+    """
+
+    def __init__(self, file: IO[bytes]):
+        self._file, self._size = file, file.seek(0, os.SEEK_END)
+        data = self._read(0, HEADER.itemsize)
+        if not data.startswith(MAGIC):
+            raise ValueError("this is not a binary model of CRFsuite: it must begin with 'lCRF'")
+        if len(data) < HEADER.itemsize:
+            raise ValueError("the model is not complete: its header is cut off")
+        self.header = np.frombuffer(data, HEADER)[0].item()
+        _, size, kind, version, _, self.n_labels, self.n_attributes, *self._starts = self.header
+        if kind != KIND or version != VERSION:
+            raise ValueError(
+                f"the model is of kind {kind.decode('latin-1')}, version {version}; only "
+                f"{KIND.decode()}, version {VERSION}, is known"
+            )
+        if size > self._size:
+            raise ValueError(f"the model is not complete: it has {self._size} of {size} bytes")
+        self._size = size  # python-crfsuite may leave the end of a longer old file
+
+    def labels(self) -> list[str]:
+        """Return the labels, of which there is at least one."""
+        labels = self._quarks(self._starts[1], self.n_labels, "labels").strings()
+        if not labels:
+            raise ValueError("the model has no labels")
+        return labels
+
+    def attributes(self) -> Quarks:
+        """Return the attributes."""
+        return self._quarks(self._starts[2], self.n_attributes, "attributes")
+
+    def weights(self) -> tuple[Entries, Entries]:
+        """Return the weights of states, and of transitions, row by row."""
+        features = self._features()
+        return self._entries(features, STATE), self._entries(features, TRANSITION)
+
+    def _read(self, start: int, n_bytes: int) -> bytes:
+        """Read some bytes, or all that there are."""
+        self._file.seek(start)
+        return self._file.read(max(0, min(n_bytes, self._size - start)))
+
+    def _quarks(self, start: int, n: int, what: str) -> Quarks:
+        size = int.from_bytes(self._read(start + 4, 4), "little")
+        return Quarks(self._read(start, size), n, what)
+
+    def _features(self) -> np.ndarray:
+        damaged = ValueError("the features of the model are damaged")
+        data = self._read(self._starts[0], CHUNK.itemsize)
+        if len(data) < CHUNK.itemsize:
+            raise damaged
+        magic, _, n = np.frombuffer(data, CHUNK)[0].item()
+        data = self._read(self._starts[0] + CHUNK.itemsize, n * FEATURE.itemsize)
+        if magic != b"FEAT" or len(data) < n * FEATURE.itemsize:
+            raise damaged
+        features = np.frombuffer(data, FEATURE)
+        if (features["kind"] > TRANSITION).any():
+            raise damaged
+        if not np.isfinite(features["weight"]).all():
+            raise ValueError("a weight of the model is not finite")
+        return features
+
+    def _entries(self, features: np.ndarray, kind: int) -> Entries:
+        """Return the weights of a kind; large arrays do not stay longer than they are needed."""
+        chosen = features["kind"] == kind
+        row, column = features["source"][chosen], features["label"][chosen]
+        n_rows = self.n_attributes if kind == STATE else self.n_labels
+        if len(row) and (row.max() >= n_rows or column.max() >= self.n_labels):
+            raise ValueError(
+                "a feature of the model is of a label or an attribute that has no name"
+            )
+        key = row.astype(np.int64)
+        key *= self.n_labels
+        key += column
+        order: Any = slice(None)
+        if not (key[:-1] < key[1:]).all():
+            order = key.argsort()
+            key = key[order]
+            if not (key[:-1] < key[1:]).all():
+                raise ValueError("a feature of the model is repeated")
+        del key
+        weight = np.asarray(features["weight"][chosen][order], dtype=float)
+        return weight, (row[order], column[order])
 
 
 def crfsuite_bytes(model: CRFsuiteModel) -> bytes:
@@ -121,33 +196,6 @@ def crfsuite_bytes(model: CRFsuiteModel) -> bytes:
     chunk = _chunk(b"FEAT", CHUNK.itemsize + features.nbytes, len(features))
     parts = [header, chunk, features.tobytes(), *names, bytes(padding), label_lists]
     return b"".join([*parts, attribute_lists])
-
-
-def _features(data: bytes, start: int) -> np.ndarray:
-    """Return the features, each with its weight."""
-    damaged = ValueError("the features of the model are damaged")
-    if start + CHUNK.itemsize > len(data):
-        raise damaged
-    chunk = np.frombuffer(data, CHUNK, 1, start)[0]
-    start, n = start + CHUNK.itemsize, int(chunk["n"])
-    if chunk["magic"] != b"FEAT" or start + n * FEATURE.itemsize > len(data):
-        raise damaged
-    features = np.frombuffer(data, FEATURE, n, start)
-    if (features["kind"] > TRANSITION).any():
-        raise damaged
-    if not np.isfinite(features["weight"]).all():
-        raise ValueError("a weight of the model is not finite")
-    return features
-
-
-def _weights(features: np.ndarray, kind: int, shape: tuple[int, int]) -> Entries:
-    chosen = features[features["kind"] == kind]
-    row, column = (chosen[name].astype(np.int64) for name in ("source", "label"))
-    if len(chosen) and (row.max() >= shape[0] or column.max() >= shape[1]):
-        raise ValueError("a feature of the model is of a label or an attribute that has no name")
-    if len(np.unique(row * shape[1] + column)) < len(chosen):
-        raise ValueError("a feature of the model is repeated")
-    return chosen["weight"].astype(float), (row, column)
 
 
 def _sorted(entries: Entries) -> np.ndarray:

@@ -5,9 +5,13 @@ tables, which lead from a string to its record, and the backlinks, which lead fr
 record. Everything is little-endian; offsets are counted from the beginning of the database.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+
+from ..._kernels.text.strings import frozen_texts, texts_with
 
 MAGIC, BYTE_ORDER, N_TABLES = b"CQDB", 0x62445371, 256
 HEADER, RECORD = 24, 8
@@ -35,7 +39,7 @@ def read_quarks(data: bytes, n: int, what: str) -> list[str]:
     Raises
     ------
     ValueError
-        If the database is damaged, or has other numbers than 0 to n - 1.
+        If the database is damaged, or has other numbers than 0 to n - 1, or equal strings.
 
     Examples
     --------
@@ -43,32 +47,83 @@ def read_quarks(data: bytes, n: int, what: str) -> list[str]:
     >>> read_quarks(write_quarks(["N", "D"]), 2, "labels")
     ['N', 'D']
     """
-    damaged = ValueError(f"the {what} of the model are damaged")
-    if len(data) < FIRST_RECORD or data[:4] != MAGIC:
-        raise damaged
-    size, _, byte_order, n_links, start = np.frombuffer(data, U4, 5, 4).tolist()
-    if byte_order != BYTE_ORDER or size > len(data) or n_links < n or start + 4 * n_links > size:
-        raise damaged
-    if n == 0:
-        return []
-    links = np.frombuffer(data, U4, n, start).astype(np.int64)
-    if links.min() < FIRST_RECORD or links.max() + RECORD > size:
-        raise damaged
-    content = np.frombuffer(data, np.uint8, size)
-    number, length = content[links[:, None] + np.arange(RECORD)].view(U4).astype(np.int64).T
-    end = links + RECORD + length
-    if not np.array_equal(number, np.arange(n)) or length.min() < 1 or end.max() > size:
-        raise damaged
-    if length.sum() > size:  # records overlap, and their strings could take any amount of memory
-        raise damaged
-    begins, ends = (links + RECORD).tolist(), (end - 1).tolist()
-    strings = [data[a:b] for a, b in zip(begins, ends, strict=True)]
-    if content[end - 1].any() or any(b"\0" in string for string in strings):
-        raise damaged
+    return Quarks(data, n, what).strings()
+
+
+class Quarks:
+    """The strings of a database, read when they are asked for; as :func:`read_quarks`."""
+
+    def __init__(self, data: bytes, n: int, what: str):
+        self._data, self._what = data, what
+        self._begins = self._ends = np.empty(0, dtype=np.int64)
+        damaged = _damaged(what)
+        if len(data) < FIRST_RECORD or data[:4] != MAGIC:
+            raise damaged
+        size, _, byte_order, n_links, start = np.frombuffer(data, U4, 5, 4).tolist()
+        if byte_order != BYTE_ORDER or size > len(data) or not n <= n_links <= (size - start) / 4:
+            raise damaged
+        if n == 0:
+            return
+        links = np.frombuffer(data, U4, n, start).astype(np.int64)
+        if links.min() < FIRST_RECORD or links.max() + RECORD > size:
+            raise damaged
+        content = np.frombuffer(data, np.uint8, size)
+        # Records begin anywhere; byte by byte they take little memory.
+        number, length = (
+            np.sum([content[links + k + i] << np.uint32(8 * k) for k in range(4)], 0, np.int64)
+            for i in (0, 4)
+        )
+        end = links + RECORD + length
+        if not np.array_equal(number, np.arange(n)) or length.min() < 1 or end.max() > size:
+            raise damaged
+        # Records that overlap could take any amount of memory.
+        if length.sum() > size or content[end - 1].any():
+            raise damaged
+        self._begins, self._ends = links + RECORD, end - 1
+
+    def __getitem__(self, i: Any) -> str:
+        return str(self._data[self._begins[i] : self._ends[i]], "utf-8")
+
+    def strings(self) -> list[str]:
+        """Return all strings."""
+        places = zip(self._begins.tolist(), self._ends.tolist(), strict=True)
+        with _errors_of(self._what):
+            strings = [str(self._data[a:b], "utf-8") for a, b in places]
+        if any("\0" in string for string in strings):
+            raise _damaged(self._what)
+        if len(set(strings)) < len(strings):
+            raise ValueError(f"names of {self._what} are repeated")
+        return strings
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """Return the same as the arrays of a table, without an object for each string.
+
+        :func:`~sklearn_crcrf.serving.content.table_arrays` names them.
+        """
+        with _errors_of(self._what):
+            return frozen_texts(*self._texts())
+
+    def containing(self, character: str) -> np.ndarray:
+        """Return which strings contain a character of ASCII, bool (n,)."""
+        return texts_with(ord(character), *self._texts())
+
+    def _texts(self) -> tuple[np.ndarray, ...]:
+        return np.frombuffer(self._data, np.uint8), self._begins, self._ends
+
+
+def _damaged(what: str) -> ValueError:
+    return ValueError(f"the {what} of the model are damaged")
+
+
+@contextmanager
+def _errors_of(what: str) -> Iterator[None]:
+    """Say which texts cannot be read."""
     try:
-        return [string.decode("utf-8") for string in strings]
+        yield
     except UnicodeDecodeError as error:
         raise ValueError(f"the {what} of the model are not in UTF-8: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{_damaged(what)}: {error}") from None
 
 
 def write_quarks(strings: Sequence[str]) -> bytes:
