@@ -76,7 +76,8 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     Examples
     --------
     >>> import tempfile
-    >>>     >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "file"
     ...     with replacing(path) as file:
     ...         n_written = file.write(b"new")
