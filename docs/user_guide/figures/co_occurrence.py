@@ -1,14 +1,12 @@
 """Draw the figures of the page on co-occurrence rates.
 
 ``python docs/user_guide/figures/co_occurrence.py`` writes them next to this file. Their numbers are
-counted here, and the factors of the chains agree with :class:`~sklearn_crcrf.EmpiricalCRF`:
+counted here:
 
 >>> label_rates()[2].round(2)
 array([[0.  , 2.33, 0.  ],
        [0.  , 0.  , 2.33],
        [7.  , 0.  , 0.  ]])
->>> chain_factors(["the", "walk"])
-({('the', 'D'): 1.0, ('walk', 'N'): 0.333, ('walk', 'V'): 0.667}, {('D', 'N'): 3.0})
 """
 
 from itertools import pairwise
@@ -16,12 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sklearn_crcrf import EmpiricalCRF, explain
-
-X = [["the", "dog", "walks"], ["the", "walk"], ["dogs", "walk"], ["dogs", "walk", "the", "dog"]]
 Y = [["D", "N", "V"], ["D", "N"], ["N", "V"], ["N", "V", "D", "N"]]
 LABELS = ["D", "N", "V"]
-SEEN = {"the": ["D"], "dogs": ["N"], "walk": ["N", "V"]}
 PRIORS = [0.05, 0.3, 0.8]
 STRENGTHS = {1.0: "-", 0.25: ":"}
 HERE = Path(__file__).parent
@@ -36,24 +30,6 @@ def label_rates() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     joint /= joint.sum()
     apart = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     return joint, apart, joint / apart
-
-
-def chain_factors(words: list[str]) -> tuple[dict, dict]:
-    """p(y | x) of two words, and the rates of their labels that are not zero."""
-    crf = EmpiricalCRF.ecrn(zeros="exact").fit(X, Y)
-    labels, rates = {}, {}
-    first, second = words
-    for before in SEEN[first]:
-        for after in SEEN[second]:
-            explanation = explain(crf, words, [before, after]).to_frame()
-            terms = explanation.groupby(["position", "kind"])["value"].sum()
-            value = np.exp(terms).round(3).to_dict()
-            labels[first, before] = value.get((0, "attribute"), 1.0)
-            labels[second, after] = value.get((1, "attribute"), 1.0)
-            rate = value.get((1, "transition"), 1.0)
-            if rate > 0.0:
-                rates[before, after] = rate
-    return labels, rates
 
 
 def draw_rates(figure) -> None:
@@ -73,35 +49,6 @@ def draw_rates(figure) -> None:
     axes[0].set_ylabel("y, a label")
 
 
-def draw_chains(figure) -> None:
-    """The factors of "the walk" and "dogs walk"."""
-    for ax, words in zip(figure.subplots(1, 2), (["the", "walk"], ["dogs", "walk"]), strict=True):
-        labels, rates = chain_factors(words)
-        height = {"D": 0.0, "N": 0.0, "V": 1.0}
-        best = max(rates, key=rates.get)
-        for before in SEEN[words[0]]:
-            for after in SEEN[words[1]]:
-                rate = rates.get((before, after), 0.0)
-                line = "-" if rate else ":"
-                colour = "C3" if (before, after) == best else "0.5"
-                ends = [height[before], height[after]]
-                ax.plot([0, 1], ends, line, color=colour, lw=2, zorder=0)
-                ax.text(
-                    *(0.5, np.mean(ends), f"CR = {rate:.3g}"),
-                    **{"color": colour, "ha": "center", "va": "center"},
-                    bbox={"color": "w", "pad": 2},
-                )
-        for (word, label), p in labels.items():
-            x, y = words.index(word), height[label]
-            ax.scatter(x, y, s=900, color="w", edgecolors="k")
-            ax.text(x, y, label, ha="center", va="center", weight="bold")
-            ax.text(x, y - 0.24, f"p = {p:.2g}", ha="center", va="center")
-        ax.set(xlim=(-0.3, 1.3), ylim=(-0.4, 1.3), xticks=[0, 1], yticks=[])
-        ax.set_xticklabels(words, fontsize="large", style="italic")
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-
-
 def draw_smoothing(figure) -> None:
     """(n + k q) / (n + k) against n."""
     ax, n = figure.subplots(), np.linspace(0, 10, 101)
@@ -116,7 +63,6 @@ def draw_smoothing(figure) -> None:
 
 FIGURES = {
     "rates": (draw_rates, (8, 3)),
-    "chains": (draw_chains, (8, 2.6)),
     "smoothing": (draw_smoothing, (8, 3)),
 }
 
