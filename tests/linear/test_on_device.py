@@ -1,5 +1,6 @@
 """Training on a device of torch, here its CPU, beside the kernels, enumeration and differences."""
 
+import itertools
 import sys
 import types
 import warnings
@@ -42,18 +43,19 @@ def problem_of(crf, X=X, y=Y, sample_weight=None):
     return crf._problem(corpus, None)
 
 
-def assert_same(problem, scale=1.0, rtol=1e-10):
+def assert_same(problem, scale=1.0, rtol=1e-10, where=CPU):
     """The objective and its gradient on a device are those of the kernels."""
     dtype = problem.corpus.X.dtype
-    device = on_device.DeviceObjective(problem, CPU)
+    device = on_device.DeviceObjective(problem, where)
     w = (scale * np.random.default_rng(1).normal(size=problem.terms().n_weights)).astype(dtype)
     loss, gradient = problem.objective()(w)
     for _ in range(2):  # the second time, memory is used again
-        found, derivatives = device(torch.tensor(w))
+        found, derivatives = device(torch.tensor(w, device=where))
     assert_allclose(found, loss, rtol=rtol)
-    assert derivatives.numpy().dtype == dtype
+    derivatives = derivatives.cpu().numpy()
+    assert derivatives.dtype == dtype
     atol = rtol * max(1.0, np.abs(gradient).max())
-    assert_allclose(derivatives.numpy(), gradient, rtol=rtol, atol=atol)
+    assert_allclose(derivatives, gradient, rtol=rtol, atol=atol)
     return device
 
 
@@ -74,6 +76,17 @@ def test_the_objective_is_that_of_the_kernels(criterion, options):
     assert_same(problem_of(CRF(criterion, **options)))
     assert_same(problem_of(CRF(criterion, **options), sample_weight=weight))
     assert_same(problem_of(CRF(criterion, dtype="float32", **options)), rtol=2e-5)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@for_each("criterion", CRITERIA)
+@for_each("dtype", ["float32", "float64"])
+def test_every_card_does_the_same(criterion, dtype):
+    cards = [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
+    for y in (Y, PARTIAL) if criterion != "pseudo_likelihood" else (Y,):
+        for options, scale, card in itertools.product(OPTIONS, (1.0, 100.0), cards):
+            problem = problem_of(CRF(criterion, dtype=dtype, **options), y=y)
+            assert_same(problem, scale, 1e-4 if dtype == "float32" else 1e-9, card)
 
 
 @for_each("criterion", ["log_loss", SoftmaxMargin(cost=0.3), "piecewise"])
