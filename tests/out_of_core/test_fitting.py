@@ -137,6 +137,7 @@ def test_progress(folder):
         ({"init": "empirical"}, "init='empirical'"),
         ({"solver": "newton-cg"}, "newton-cg"),
         ({"solver": "gis"}, "gis"),
+        ({"device": "cuda"}, "device=.cuda."),
         ({"features": lambda corpus, n: None}, "features"),
     ],
 )
