@@ -20,7 +20,6 @@ from sklearn_crcrf import (
     Gazetteer,
     SegmentGazetteer,
     SemiMarkovCRF,
-    SequenceVectorizer,
     TokenFeatures,
     Window,
     WithSegments,
@@ -61,10 +60,8 @@ spelling = ["lower", "shape", "prefix3", "suffix3", "capitalisation"]
 around = [f"{column}[{i}]" for column in ("lower", "shape") for i in (-1, 1)]
 window = make_pipeline(TokenFeatures(spelling), Window([*(f"{s}[0]" for s in spelling), *around]))
 marked = make_union(
-    make_pipeline(window, SequenceVectorizer()),
-    make_pipeline(
-        Gazetteer(lists, ignore_case=True), Window([f"{k}[0]" for k in lists]), SequenceVectorizer()
-    ),
+    window,
+    make_pipeline(Gazetteer(lists, ignore_case=True), Window([f"{kind}[0]" for kind in lists])),
 )
 
 settings = {"features": "observed", "tol": 1e-3}

@@ -122,31 +122,28 @@ class EmpiricalCRF(CountingClassifier):
     "abc" the probability 3/4 instead of 1/2. :func:`mle_conditions` says how far a model is from
     the greatest likelihood.
 
-    In the forests of a :class:`GraphArray` each rate is of a parent and a child, and the product is
-    as in a chain. The neighbours that predict a label are still those in the sequence of tokens.
-    Types of edges have rates of their own, smoothed towards the common rates. In graphs with
-    cycles ``inference`` says how labels are found, :meth:`predict` gives the best label of each
-    token, and the order of the tokens does not matter. Rates are the same in both directions of an
-    edge, unless its direction tells about labels: a test of the counts decides.
-
-    In a chordal graph each cycle of more than three tokens has a chord. For samples that are
-    chordal, and have no clique of four tokens, there is another factor for each triangle [2]_,
-
-    .. math::
-
-       \frac{\mathrm{CR}(i; j; k)}{\mathrm{CR}(i; j)\, \mathrm{CR}(j; k)\, \mathrm{CR}(i; k)};
-
-    these rates are smoothed towards 1. The product is exact where the rates of edges and triangles
-    depend on nothing of X but the types of the edges; rates that differ by words are averaged.
-    The inference must be "exact" or "ilp", or "auto" with at most 21 labels. In all other graphs
-    with cycles the product of the rates of edges counts evidence several times, so these rates
-    have an exponent below 1.
-
     Parameters
     ----------
-    mu_oov : float, default=1.0
-        Exponent of the distribution :math:`p(y \mid \mathrm{spelling})` of an unknown word: below 1
-        its neighbours count for more, above 1 its spelling does. In [0, inf).
+    exponents : None, "fit" or dict, default=None
+        Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
+        defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
+        to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others, and
+        then makes probabilities agree with how often labels of these tokens are right. Sequences
+        that have unknown labels are counted, but not held out. The
+        rates of labels have the exponent "transition", what the symbols of both tokens add to these
+        has the exponent "edges", and what the types of edges add "edge types". In graphs with
+        cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in
+        forests, and in chordal samples whose triangles have rates.
+    order : {1, 2, 3}, default=1
+        2 adds co-occurrence rates of three labels in a row, and 3 also of four, in sequences. Of
+        each token only the labels are considered that have a probability of 0.00003 given rates of
+        two, and at most 8.
+    segments : {"counted"}, default=None
+        Whether whole segments are counted, too: how often runs of up to 4 tokens with the same
+        words, the same shapes after the same word, or the same last word were a segment. They raise
+        or lower the scores of whole segments above what the chain says of them, with the exponents
+        "segment", "segment shapes" and "segment end". Labels must be in the scheme IOB2, IOBES,
+        BILOU or BMES, and labellings that spell no segmentation are impossible.
     sigma : float, default=1.0
         Width of all priors. Every pseudo-count is divided by ``sigma ** 2``. Parameters that are
         fitted iteratively have a Gaussian prior, with standard deviation sigma for
@@ -157,6 +154,9 @@ class EmpiricalCRF(CountingClassifier):
         rates of y with affixes, shape and case; or, from the eleven binary features of the papers,
         as the frequency given all features, the mean of the frequencies given each feature, or an
         exponential model.
+    mu_oov : float, default=1.0
+        Exponent of the distribution :math:`p(y \mid \mathrm{spelling})` of an unknown word: below 1
+        its neighbours count for more, above 1 its spelling does. In [0, inf).
     zeros : {"smoothed", "floored", "exact"}, default="smoothed"
         How events that never occurred are scored. Unless they are smoothed, a known word has only
         the labels it was seen with; a pair of words not seen together backs off to the spelling
@@ -174,31 +174,11 @@ class EmpiricalCRF(CountingClassifier):
         experts are given, rates depend on the words only, and the more experts there are, the
         smaller are all default exponents. Unless labels are of segments, or more than 40, rates
         also depend on the shapes and the last characters of both words.
-    exponents : None, "fit" or dict, default=None
-        Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
-        defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
-        to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others, and
-        then makes probabilities agree with how often labels of these tokens are right. Sequences
-        that have unknown labels are counted, but not held out. The
-        rates of labels have the exponent "transition", what the symbols of both tokens add to these
-        has the exponent "edges", and what the types of edges add "edge types". In graphs with
-        cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in
-        forests, and in chordal samples whose triangles have rates.
     validation_fraction : float, default=0.1
         Largest fraction of the tokens that is held out at a time, to fit exponents; the smaller
         it is, the more folds there are. Folds consist of blocks of consecutive sequences.
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
         How labels of graphs with cycles are found, as in :class:`GraphCRF`.
-    order : {1, 2, 3}, default=1
-        2 adds co-occurrence rates of three labels in a row, and 3 also of four, in sequences. Of
-        each token only the labels are considered that have a probability of 0.00003 given rates of
-        two, and at most 8.
-    segments : {"counted"}, default=None
-        Whether whole segments are counted, too: how often runs of up to 4 tokens with the same
-        words, the same shapes after the same word, or the same last word were a segment. They raise
-        or lower the scores of whole segments above what the chain says of them, with the exponents
-        "segment", "segment shapes" and "segment end". Labels must be in the scheme IOB2, IOBES,
-        BILOU or BMES, and labellings that spell no segmentation are impossible.
     min_count : int, default=1
         The least number of times that several symbols must occur together, such as in the expert
         ``"token[-1]|token[0]"``, to have weights; rarer ones are taken to be new. Most of a model
@@ -252,6 +232,28 @@ class EmpiricalCRF(CountingClassifier):
     co_occurrence_rate : The rates of any variables.
     SegmentF1Classifier : Labels for the F1 of segments.
 
+    Notes
+    -----
+    In the forests of a :class:`GraphArray` each rate is of a parent and a child, and the product is
+    as in a chain. The neighbours that predict a label are still those in the sequence of tokens.
+    Types of edges have rates of their own, smoothed towards the common rates. In graphs with
+    cycles ``inference`` says how labels are found, :meth:`predict` gives the best label of each
+    token, and the order of the tokens does not matter. Rates are the same in both directions of an
+    edge, unless its direction tells about labels: a test of the counts decides.
+
+    In a chordal graph each cycle of more than three tokens has a chord. For samples that are
+    chordal, and have no clique of four tokens, there is another factor for each triangle [2]_,
+
+    .. math::
+
+       \frac{\mathrm{CR}(i; j; k)}{\mathrm{CR}(i; j)\, \mathrm{CR}(j; k)\, \mathrm{CR}(i; k)};
+
+    these rates are smoothed towards 1. The product is exact where the rates of edges and triangles
+    depend on nothing of X but the types of the edges; rates that differ by words are averaged.
+    The inference must be "exact" or "ilp", or "auto" with at most 21 labels. In all other graphs
+    with cycles the product of the rates of edges counts evidence several times, so these rates
+    have an exponent below 1.
+
     References
     ----------
     .. [1] Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of
@@ -271,18 +273,18 @@ class EmpiricalCRF(CountingClassifier):
     array([list(['D', 'N'])], dtype=object)
     """
 
-    mu_oov: float = 1.0
-    sigma: float = 1.0
     _: KW_ONLY
+    exponents: Any = None
+    order: int = 1
+    segments: Any = None
+    sigma: float = 1.0
     spelling: str = "product"
+    mu_oov: float = 1.0
     zeros: str = "smoothed"
     known_neighbour: str = "spelling"
     experts: Any = None
-    exponents: Any = None
     validation_fraction: float = 0.1
     inference: Any = "auto"
-    order: int = 1
-    segments: Any = None
     min_count: int = 1
     observation: Any = None
     binning: Any = None
