@@ -1,7 +1,6 @@
 """Products of sparse and dense matrices, as weighted sums of the rows of the dense matrix."""
 
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,6 +8,7 @@ import scipy.sparse as sp
 from .._kernels.sparse import row_sums
 from .._kernels.sparse.weights import add_product
 from .csr import csr_arrays
+from .ones import are_ones, shared_ones
 
 
 class RowSums:
@@ -28,8 +28,8 @@ class RowSums:
         if skip_empty:
             rows = np.flatnonzero(indptr[1:] > indptr[:-1])
             indptr = np.append(indptr[rows], indptr[-1])
-        if (data == 1).all():
-            data = _shared_ones(len(data), data.dtype)
+        if are_ones(data):
+            data = shared_ones(len(data), data.dtype)
         self._arrays = indptr, indices, data, rows.astype(np.int32)
 
     def product(self, dense: np.ndarray, start: int, stop: int) -> np.ndarray:
@@ -65,18 +65,6 @@ class RowSums:
             rows = self._arrays[-1]
             start, stop = np.searchsorted(rows, np.array([start, stop], dtype=rows.dtype))
         return int(start), int(stop)
-
-
-_ONES: WeakValueDictionary[Any, np.ndarray] = WeakValueDictionary()
-
-
-def _shared_ones(n: int, dtype: np.dtype) -> np.ndarray:
-    """Return a part of an array of ones that all matrices share, as most attributes are 0 or 1."""
-    ones = _ONES.get(dtype)
-    if ones is None or len(ones) < n:
-        _ONES[dtype] = ones = np.ones(n, dtype)
-        ones.flags.writeable = False
-    return ones[:n]
 
 
 def state_scores(X: Any, coef: Any, start: int, stop: int) -> np.ndarray:

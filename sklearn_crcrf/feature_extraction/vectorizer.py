@@ -12,6 +12,7 @@ from sklearn.utils import check_scalar
 from .._kernels.sparse.columns import some_entries
 from .._kernels.sparse.keys import distinct_codes
 from .._kernels.text.tokens import number_attributes
+from ..data.ones import shared_ones
 from ..data.ragged import SequenceArray, token_name
 from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable, require_symbols, warn_of_empty_tokens
@@ -25,7 +26,7 @@ class Attributes(NamedTuple):
     """The attributes of all tokens; token i has attributes ``ids[starts[i]:starts[i + 1]]``."""
 
     ids: np.ndarray
-    values: np.ndarray
+    values: np.ndarray | None  # if not all of them are 1
     starts: np.ndarray
 
 
@@ -113,7 +114,7 @@ class SequenceVectorizer(SequenceTransformer):
         -------
         SequenceArray of CSR of shape (n_tokens, n_attributes)
         """
-        return self._output(rows_of(self, _read(X), learn=True), X)
+        return self._output(with_own_values(rows_of(self, _read(X), learn=True)), X)
 
     def transform(self, X: Any) -> SequenceArray:
         """Turn tokens into rows.
@@ -135,7 +136,7 @@ class SequenceVectorizer(SequenceTransformer):
             message names the sequence and the position.
         """
         check_fitted(self)
-        return self._output(rows_of(self, _read(X)), X)
+        return self._output(with_own_values(rows_of(self, _read(X))), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the attributes, in the order of the columns.
@@ -194,29 +195,48 @@ def rows_of(
 ) -> SequenceArray:
     """Turn tokens that have been read into rows, with the attributes that are known or occur.
 
-    With ``lists`` tokens are as CRFsuite takes them: lists of attributes, and bytes.
+    With ``lists`` tokens are as CRFsuite takes them: lists of attributes, and bytes. Values that
+    are all 1 are shared, and cannot be changed.
     """
     if learn:
         ids, values, starts = vectorizer._learn(X, lists)
     else:
         vocabulary = vectorizer.vocabulary_
         ids, values, starts = read_attributes(X, vocabulary, vectorizer.separator, lists=lists)
-    if (ids < 0).any():
-        values, ids, starts = some_entries(starts, ids, np.ascontiguousarray(values))
     dtype = np.dtype(vectorizer.dtype)
+    numbers = np.ones(len(ids), np.int8) if values is None else values
+    if (ids < 0).any():
+        numbers, ids, starts = some_entries(starts, ids, numbers)
+    if values is not None:
+        numbers = _as_type(numbers, dtype, starts, X.offsets)
+    shape = (len(starts) - 1, len(vectorizer.vocabulary_))
+    matrix = sp.csr_matrix((numbers, ids, starts), shape=shape)
+    if values is None:
+        matrix.sort_indices()
+        is_set = matrix.has_canonical_format
+        matrix.data = shared_ones(len(ids), dtype) if is_set else np.ones(len(ids), dtype)
+    matrix.sum_duplicates()
+    return X.with_data(matrix)
+
+
+def with_own_values(rows: SequenceArray) -> SequenceArray:
+    """Let rows share no values with other matrices."""
+    rows.data.data = np.require(rows.data.data, requirements="W")
+    return rows
+
+
+def _as_type(
+    values: np.ndarray, dtype: np.dtype, starts: np.ndarray, offsets: np.ndarray
+) -> np.ndarray:
+    """Convert the values of tokens, which must not be too large."""
     try:
         with np.errstate(over="raise", invalid="raise"):
-            numbers = np.require(values, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+            return np.require(values, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
     except FloatingPointError:
         largest = np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
         at = int(np.argmax(np.abs(values) > largest))
-        token = int(np.searchsorted(starts, at, side="right")) - 1
-        where = token_name("X", X.offsets, token)
+        where = token_name("X", offsets, int(np.searchsorted(starts, at, side="right")) - 1)
         raise ValueError(f"{where}: {values[at]} is too large for {dtype}") from None
-    shape = (len(starts) - 1, len(vectorizer.vocabulary_))
-    matrix = sp.csr_matrix((numbers, ids, starts), shape=shape)
-    matrix.sum_duplicates()
-    return X.with_data(matrix)
 
 
 def read_attributes(
@@ -238,14 +258,14 @@ def read_attributes(
     tokens = (data.astype(str) if data.dtype.kind in "biu" else data).tolist()
     if set(map(type, tokens)) <= {str}:
         ids = number(tokens)
-        return Attributes(ids, np.broadcast_to(1.0, ids.shape), np.arange(len(ids) + 1))
+        return Attributes(ids, None, np.arange(len(ids) + 1))
     where = partial(token_name, "X", offsets)
     return Attributes(*number_attributes(tokens, separator, vocabulary._table, learn, where, lists))
 
 
 def _read_columns(table: SymbolTable, number: Callable, separator: str) -> Attributes:
     ids = np.empty(table.shape[::-1], dtype=np.int32)
-    values = np.ones(table.shape if table.numbers else ())
+    values = np.ones(table.shape) if table.numbers else None
     for j, codes in enumerate(table.codes.T):
         occurring = distinct_codes(codes)
         id_of_code = np.full(codes.max(initial=-1) + 2, -1, dtype=np.int32)  # last: for code -1
@@ -254,9 +274,9 @@ def _read_columns(table: SymbolTable, number: Callable, separator: str) -> Attri
             numbers = np.append(table.categories[j].astype(float), 0.0)  # last: for code -1
             if not np.isfinite(numbers).all():
                 raise ValueError(f"X, column {table.names[j]!r}: infinite values")
-            values[:, j] = numbers[codes]
+            values[:, j] = numbers[codes]  # type: ignore[index]  # there are numbers
         else:
             id_of_code[occurring] = number(table.attributes(j, occurring, separator))
         np.take(id_of_code, codes, out=ids[j], mode="wrap")
     ids, starts = ids.T.ravel(), np.arange(len(table) + 1) * len(ids)
-    return Attributes(ids, np.broadcast_to(values.ravel(), ids.shape), starts)
+    return Attributes(ids, None if values is None else values.ravel(), starts)

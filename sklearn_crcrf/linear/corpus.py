@@ -1,11 +1,13 @@
 """Labelled training data, and the chunks and blocks in which an objective goes through it."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.ones import on_places
 from ..data.ragged import joined_ranges, locate, longest_first
 from ..labels.constraints.constraints import Constraints
 from ..labels.soft import SoftLabels
@@ -103,7 +105,8 @@ class Corpus(NamedTuple):
         allowed = None if self.allowed is None else self.allowed[tokens]
         soft = None if self.soft is None else self.soft.take(tokens)
         structure = self.structure.take(units)
-        return Corpus(self.X[tokens], self.y[tokens], structure, self.weight[units], allowed, soft)
+        X = on_places(itemgetter(tokens), self.X) if sp.issparse(self.X) else self.X[tokens]
+        return Corpus(X, self.y[tokens], structure, self.weight[units], allowed, soft)
 
     def longest_first(self) -> "Corpus":
         """Order units by decreasing length, without units that are empty or of weight 0."""

@@ -20,6 +20,7 @@ from .._kernels.sparse.weights import (
     find_single_weights,
 )
 from ..data.csr import csr_arrays
+from ..data.ones import on_places
 from ..data.sums import RowSums
 from ..labels.soft import SoftLabels
 from .factoring import Factored, factor
@@ -52,6 +53,11 @@ def observed_pairs(X: sp.csr_array, y: np.ndarray | SoftLabels, n_labels: int) -
     return sp.csr_array(counts, (n_attributes, n_labels))
 
 
+def transposed(X: sp.csr_array) -> sp.csr_array:
+    """Return the transpose in the format CSR."""
+    return on_places(lambda X: X.T.tocsr(), X)
+
+
 class SparseDesign:
     """A weight for every pair of attribute and label, over sparse attributes.
 
@@ -76,7 +82,7 @@ class SparseDesign:
         is_sparse = 2 * np.count_nonzero(np.diff(X.indptr)) < X.shape[0]
         self._tokens = RowSums(X, skip_empty=is_sparse)
         self._attributes = [
-            RowSums((X if stop - start == X.shape[0] else X[start:stop]).T.tocsr(), skip_empty=True)
+            RowSums(transposed(X if stop - start == X.shape[0] else X[start:stop]), skip_empty=True)
             for start, stop in blocks
         ]
 
@@ -150,7 +156,7 @@ class FactoredDesign:
         self._single = SparseDesign(single, n_labels, blocks)
         self._groups = SparseDesign(groups, n_labels, blocks)
         self._members = RowSums(members)
-        self._groups_of = RowSums(members.T.tocsr(), skip_empty=True)
+        self._groups_of = RowSums(transposed(members), skip_empty=True)
         self.shape, self.dtype = self._single.shape, single.dtype
         self.n_weights = self._single.n_weights
 
@@ -224,7 +230,9 @@ class ObservedDesign:
         rank = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
         shape = X.shape[0], int(is_row.sum())
         self._rows = sparse_design(
-            sp.csr_array(some_entries(*csr_arrays(X), rank), shape), n_labels, blocks
+            on_places(lambda X: sp.csr_array(some_entries(*csr_arrays(X), rank), shape), X),
+            n_labels,
+            blocks,
         )
         self._blocks = blocks
         # The entries of X with single weights, each listed once for every weight of its attribute.

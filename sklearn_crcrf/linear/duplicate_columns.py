@@ -60,7 +60,9 @@ class DuplicateColumns(NamedTuple):
         return sp.csr_array(X @ sp.csr_array(entries, (n_attributes, n_groups)).astype(X.dtype))
 
 
-def find_duplicates(X: sp.csr_array, apart: np.ndarray) -> DuplicateColumns:
+def find_duplicates(
+    X: sp.csr_array, apart: np.ndarray, pairs: sp.csr_array | None = None
+) -> DuplicateColumns:
     """Group attributes that are 1 at the same tokens and 0 elsewhere.
 
     Parameters
@@ -68,6 +70,8 @@ def find_duplicates(X: sp.csr_array, apart: np.ndarray) -> DuplicateColumns:
     X : CSR of shape (n_tokens, n_attributes)
     apart : ndarray of int
         Columns that are not grouped.
+    pairs : CSR of shape (n_attributes, n_labels), optional
+        Attributes of a group have entries for the same labels.
 
     Returns
     -------
@@ -88,7 +92,7 @@ def find_duplicates(X: sp.csr_array, apart: np.ndarray) -> DuplicateColumns:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    indptr, indices, values = csr_arrays(X)
+    _, indices, values = csr_arrays(X)
     n_attributes = X.shape[1]
     is_apart = np.zeros(n_attributes, dtype=bool)
     is_apart[apart] = True
@@ -96,7 +100,9 @@ def find_duplicates(X: sp.csr_array, apart: np.ndarray) -> DuplicateColumns:
     # All attributes that may be equal are one group at first.
     group = np.where(is_apart, np.cumsum(is_apart) - (1 if is_apart.all() else 0), 0)
     group = group.astype(np.int32)
-    n_groups = split_by_rows(indptr, indices, group, int(group.max(initial=-1)) + 1)
+    n_groups = int(group.max(initial=-1)) + 1
+    for rows in (X, *([] if pairs is None else [pairs.T.tocsr()])):
+        n_groups = split_by_rows(*csr_arrays(rows)[:2], group, n_groups)
     n_entries = number_by_appearance(indices, group, n_groups)
     size = np.bincount(group, minlength=n_groups)
     _, magnitude = np.frexp(n_entries // size)

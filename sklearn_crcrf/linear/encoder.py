@@ -12,7 +12,7 @@ from ..data.numbers import as_numbers
 from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary, packed, unpacked
-from ..feature_extraction.vectorizer import SequenceVectorizer, rows_of
+from ..feature_extraction.vectorizer import SequenceVectorizer, rows_of, with_own_values
 from ..utils.names import check_no_string, shown
 from ..utils.soundness import Array, Fact, Requirement, below, indices
 from ..utils.warning import warn_caller
@@ -113,7 +113,7 @@ class AttributeEncoder:
         """
         encoded = self._extend(X) if extend else self._learn(X)
         self._edges = copy(self._edges).fit(X, extend)
-        known = set(self.names)
+        known = set(self.names) if len(self._edges.names) else ()
         for name in self._edges.names:
             if name in known:
                 raise ValueError(f"X has an attribute of tokens named {name!r}, like edge data")
@@ -142,7 +142,7 @@ class AttributeEncoder:
         else:
             self._dtype = self._dtype or "float64"
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
-            encoded = sp.csr_array(rows_of(self._vectorizer, X, learn=True).data)
+            encoded = sp.csr_array(with_own_values(rows_of(self._vectorizer, X, learn=True)).data)
             self._complete_names(X.data)
         if len(self._edge_columns) and not len(self.edge_attributes):
             raise ValueError(f"edge_columns={shown(self._edge_columns)}: X has no such columns")
@@ -266,7 +266,7 @@ class AttributeEncoder:
     def _encode(self, X: SequenceArray) -> Matrix:
         """Encode the tokens without edge data."""
         if self._vectorizer is not None:
-            return sp.csr_array(rows_of(self._vectorizer, X).data)
+            return sp.csr_array(with_own_values(rows_of(self._vectorizer, X)).data)
         if not _is_numeric(X.data):
             raise ValueError("X must be numeric, as it was in fit")
         if self._kept is not None:

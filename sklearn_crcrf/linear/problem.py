@@ -114,7 +114,7 @@ class Problem(NamedTuple):
         if self.parts is not None or not sp.issparse(self.corpus.X):
             return self, start
         X = sp.csr_array(self.corpus.X)
-        duplicates = find_duplicates(X, self.edge_attributes)
+        duplicates = find_duplicates(X, self.edge_attributes, self.pairs)
         if len(duplicates.first) > FEWER * len(duplicates.group):
             return self, start
         shared = duplicates.shared(self.coefficients(start.state))

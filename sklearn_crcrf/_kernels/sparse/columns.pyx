@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, int8_t, uint8_t
 
 from sklearn_crcrf._kernels.searching cimport place_from
 from sklearn_crcrf._kernels.sparse.tables cimport Slot, Table, find, mix

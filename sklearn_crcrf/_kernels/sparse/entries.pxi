@@ -1,9 +1,14 @@
 # Some of the entries of a sparse matrix, and where they stand.
 
+ctypedef fused Value:
+    float
+    double
+    int8_t
+
 def some_entries(
     const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
     const int32_t[::1] columns,    # (n_entries,) -1 for entries to leave out IN
-    const real[::1] values,        # (n_entries,) IN
+    const Value[::1] values,       # (n_entries,) IN
     const int32_t[::1] renamed=None,  # (n_columns,) new columns, -1 for columns to leave out IN
 ):
     """The values, columns and indptr of the entries that are not left out."""
@@ -12,8 +17,12 @@ def some_entries(
         bint rename = renamed is not None
         int64_t[::1] starts = np.zeros(len(indptr), dtype=np.int64)
         # Entries to leave out are written, too, and then overwritten: faster than a branch.
-        int32_t[::1] kept = np.empty(len(columns) + 1, dtype=np.int32)
-        real[::1] kept_values = np.empty(len(columns) + 1, dtype=np.asarray(values).dtype)
+        int32_t[::1] kept
+        Value[::1] kept_values
+    out = np.empty(len(columns) + 1, dtype=np.asarray(values).dtype), np.empty(
+        len(columns) + 1, dtype=np.int32
+    )
+    kept_values, kept = out
     with nogil:
         for r in range(starts.shape[0] - 1):
             for e in range(indptr[r], indptr[r + 1]):
@@ -21,7 +30,10 @@ def some_entries(
                 kept_values[n_kept] = values[e]
                 n_kept += kept[n_kept] >= 0
             starts[r + 1] = n_kept
-    return np.asarray(kept_values)[:n_kept], np.asarray(kept)[:n_kept], np.asarray(starts)
+    kept_values = kept = None
+    for array in out:
+        array.resize(n_kept, refcheck=False)
+    return *out, np.asarray(starts)
 
 
 def find_entries(

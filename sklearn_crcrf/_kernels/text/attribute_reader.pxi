@@ -234,7 +234,7 @@ def number_attributes(
     Returns
     -------
     ids : int32 (n_attributes,)
-    values : double (n_attributes,)
+    values : double (n_attributes,), or None if they are all 1
     starts : int64 (n_tokens + 1,)
     """
     cdef AttributeReader reader = AttributeReader(None, separator, lists, False)
@@ -260,7 +260,7 @@ def number_items(list tokens not None, where):
         StringTable keys = StringTable(), symbols = StringTable()
     reader.where = where
     ids, _, starts = read_all(reader, tokens, (keys, symbols), True)
-    return keys.symbols, symbols.symbols, ids[0], ids[1], starts // 2
+    return keys.symbols, symbols.symbols, *ids, starts
 
 
 cdef tuple read_all(AttributeReader reader, list tokens, tuple tables, bint learn):
@@ -270,12 +270,13 @@ cdef tuple read_all(AttributeReader reader, list tokens, tuple tables, bint lear
         Text[BATCH] texts
         StringTable table
         int64_t[::1] starts = np.zeros(len(tokens) + 1, dtype=np.int64)
-        int32_t[:, ::1] ids
-        double[::1] values
+        int32_t[::1] ids
+        double[::1] value
         Attribute *attribute
-        int64_t first, t, k, i, at, n_tables = len(tables)
+        int64_t first, t = 0, k, i, at, start = 0, stop, room, n_tables = len(tables)
         int n
-        list parts = []
+        list numbers = [np.empty(0, dtype=np.int32) for _ in tables]
+    values = None
     memset(&found, 0, sizeof(Attributes))
     try:
         for first in range(0, len(tokens), TOKENS_AT_ONCE):
@@ -283,30 +284,52 @@ cdef tuple read_all(AttributeReader reader, list tokens, tuple tables, bint lear
             for t in range(first, min(first + TOKENS_AT_ONCE, <int64_t>len(tokens))):
                 found.n_read = 0
                 reader.read_token(tokens[t], t, &found)
-                starts[t + 1] = starts[first] + found.n
-            ids = np.empty((n_tables, found.n // n_tables), dtype=np.int32)
-            values = np.empty(found.n // n_tables)
+                starts[t + 1] = start + found.n // n_tables
+            stop = start + found.n // n_tables
+            # As much as all tokens need if the others are like these.
+            room = stop + stop * (<int64_t>len(tokens) - t - 1) // (t + 1) * 9 // 8
             for i in range(n_tables):
-                table, at = tables[i], 0
-                while at < values.shape[0]:
-                    n = <int>min(<int64_t>BATCH, values.shape[0] - at)
+                numbers[i] = enlarged(numbers[i], start, stop, room)
+                ids, table, at = numbers[i], tables[i], start
+                while at < stop:
+                    n = <int>min(<int64_t>BATCH, stop - at)
                     for k in range(n):
-                        attribute = &found.found[(at + k) * n_tables + i]
-                        values[at + k] = attribute.value
+                        attribute = &found.found[(at + k - start) * n_tables + i]
                         texts[k] = text_in(attribute, found.text)
-                    table.number(texts, n, &ids[i, at], learn)
+                    table.number(texts, n, &ids[at], learn)
                     at += n
-            parts.append((ids.base, values.base))
+            if values is None and not are_ones(&found):
+                values = np.ones(start)
+            if values is not None:
+                values = enlarged(values, start, stop, room)
+                value = values
+                for k in range(start, stop):
+                    value[k] = found.found[(k - start) * n_tables].value
+            start = stop
     finally:
         free_attributes(&found)
-    at = starts[len(tokens)] // n_tables
-    ids, values = np.empty((n_tables, at), dtype=np.int32), np.empty(at)
-    while parts:  # so that no more than one part is in memory twice
-        some_ids, some_values = parts.pop()
-        ids.base[:, at - len(some_values) : at] = some_ids
-        values.base[at - len(some_values) : at] = some_values
-        at -= len(some_values)
-    return ids.base, values.base, starts.base
+    ids = value = None
+    for array in (*numbers, values):
+        if array is not None:
+            array.resize(start, refcheck=False)
+    return numbers, values, starts.base
+
+
+cdef object enlarged(array, int64_t used, int64_t wanted, int64_t room):
+    """An array of the same numbers, with more room if it needs it."""
+    if len(array) >= wanted:
+        return array
+    larger = np.empty(room, array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+cdef bint are_ones(const Attributes *attributes) noexcept:
+    cdef int64_t k
+    for k in range(attributes.n):
+        if attributes.found[k].value != 1.0:
+            return False
+    return True
 
 
 cdef bint are_strings(list token) noexcept:

@@ -16,6 +16,7 @@ from ...base.docstrings import documented
 from ...base.weights import NamedWeights, Weights
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
+from ...data.ones import without_zeros
 from ...labels.soft import GivenProbabilities, soft_labels
 from ...linear.classifier import DECODERS, LinearChainClassifier, LinearClassifier
 from ...linear.corpus import Corpus
@@ -310,6 +311,7 @@ default="log_loss"
             known = trained_weights(self.init, self._encoder, X, y, sample_weight)
         before = self._matching(known)
         problem = self._problem(corpus, before if is_part else None)
+        del corpus  # the problem has its own, without zeros
         self._train(problem, before, stochastic, progress, held_out, is_part)
 
     def _check_soft_labels(self) -> None:
@@ -410,6 +412,8 @@ default="log_loss"
             raise TypeError(f"features={features!r} must return Features, got {chosen!r}")
         chosen = chosen if kept is None else chosen.including(kept)
         pairs, transitions = chosen.without(self._encoder.only_edges)
+        if sp.issparse(corpus.X):  # attributes of value 0 tell which pairs occur, but no more
+            corpus = corpus._replace(X=without_zeros(corpus.X))
         # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
         sigma = self.sigma * np.sqrt(self._n_seen / corpus.weight.sum())
         encoder, numbers = self._encoder, numbered(transitions)

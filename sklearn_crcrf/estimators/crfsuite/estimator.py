@@ -21,6 +21,7 @@ from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
 from ...data.layout import Sequences
+from ...data.ones import are_ones, with_small_values
 from ...data.ragged import SequenceArray
 from ...feature_extraction import SequenceVectorizer
 from ...linear.classifier import LinearChainClassifier, linear_tagger_of
@@ -249,6 +250,8 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
             rows = attribute_rows(twin.vectorizer_, X, learn=True)
+            if not are_ones(rows.data.data):  # ones are shared
+                rows.data = with_small_values(rows.data)
             with warnings.catch_warnings():
                 # The number of iterations is a budget, as in CRFsuite.
                 warnings.simplefilter("ignore", ConvergenceWarning)
