@@ -126,51 +126,6 @@ class PathSum:
         return float(log_z[0]), marginals.astype(given.state.dtype)
 
 
-class SequencePaths:
-    """The paths of one sequence of at least one token, as :class:`PathSum`, for services.
-
-    What does not depend on the sequence is computed once, so that a short sequence takes a third of
-    the time. Probabilities differ from those of an estimator by rounding.
-
-    Parameters
-    ----------
-    tables : ChainTables
-    chain : tuple of ndarray
-        The transition, begin and end scores that the tables were made of.
-    state : ndarray of shape (n_tokens, n_labels)
-    """
-
-    def __init__(self, tables: Any, chain: tuple, state: np.ndarray):
-        self._tables, self._chain = tables, chain
-        self._state = np.asarray(state, dtype=float)
-        # Not cached properties, whose locks take longer than the sums of a short sequence.
-        self._marginals: tuple[float, np.ndarray] | None = None
-
-    @property
-    def best(self) -> np.ndarray:
-        """The labels of the best path."""
-        return self._tables.best_path(self._state)
-
-    @property
-    def marginals(self) -> tuple[float, np.ndarray]:
-        """The log-partition, and the marginals, (n_tokens, n_labels)."""
-        if self._marginals is None:
-            log_z, marginals = self._tables.marginals(self._state)
-            if np.isnan(log_z):
-                edges = Edges.none(len(self._state))
-                transition, begin, end = self._chain
-                scores = ChainScores(self._state, transition, begin, end, edges)
-                log_z, marginals = PathSum(scores).marginals
-            self._marginals = log_z, marginals
-        return self._marginals
-
-    def log_probability(self, y: np.ndarray) -> float:
-        """The logarithm of the probability of a path, given as the numbers of its labels."""
-        transition, begin, end = self._chain
-        score = self._state[np.arange(len(y)), y].sum() + transition[y[:-1], y[1:]].sum()
-        return float(score + begin[y[0]] + end[y[-1]] - self.marginals[0])
-
-
 def _potential_of(transition: np.ndarray) -> tuple[np.ndarray, float]:
     """exp(transition - top), and top, the maximum of the finite transition scores."""
     top = transition.max()

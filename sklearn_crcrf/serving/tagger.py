@@ -6,12 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels.text.tagging import ChainTables
-from ..utils.unpacking import MAX_BYTES, Budget
+from .._kernels.text.tagging import ChainTables, LinearTagger, SequencePaths
 from .content import Content
 from .counted import counted_tagger
-from .crfsuite.binary_model import MAGIC, ModelParts
-from .crfsuite.content import crfsuite_content
 from .files import LEVEL, read_content, write_content
 from .linear import linear_tagger
 from .segment_limits import LimitedPaths, Limits
@@ -23,7 +20,6 @@ from .sums import (
     PathSum,
     RunTables,
     SequenceLattice,
-    SequencePaths,
     too_large,
 )
 
@@ -58,10 +54,10 @@ class Saved(NamedTuple):
 class Tagger:
     """Labels one sequence at a time, for services.
 
-    ``estimator.tagger()`` makes one of a fitted estimator, :func:`load_tagger` of a file. It gives
-    the labels that ``predict`` of the estimator gives, and never changes, even if the estimator
-    is trained again. Any number of threads may call it at once, and it can be pickled. Only numpy
-    is needed.
+    ``estimator.tagger()`` makes one of a fitted estimator, and
+    :func:`~sklearn_crcrf.serving.load_tagger` of a file. It gives the labels that ``predict`` of
+    the estimator gives, and never changes, even if the estimator is trained again. Any number of
+    threads may call it at once, and it can be pickled. Only numpy is needed.
 
     Parameters
     ----------
@@ -343,30 +339,34 @@ class Tagger:
         edges = Edges.none(len(state)) if edges is None else Edges(*edges)
         return ChainScores(state, *self._chain, edges)
 
-    def paths(self, tokens: Iterable) -> SequencePaths:
+    def paths(self, tokens: Iterable) -> SequencePaths | None:
         """Read one sequence once, to ask for its labels and for probabilities.
+
+        What does not depend on the sequence is computed before, so that a short sequence takes a
+        small part of the time; probabilities differ from those of the estimator by rounding.
 
         Parameters
         ----------
         tokens : as for a call
-            At least one token.
 
         Returns
         -------
-        SequencePaths
+        SequencePaths or None
+            None for no tokens.
 
         Raises
         ------
         ValueError
-            If there are scores of more than two labels, or of the pairs of labels of single tokens;
-            or constraints.
+            If scores are not linear in attributes, or there are constraints.
         """
-        state, edges = self._compiled.scores_of(self._inputs([tokens]))
-        if edges is not None or self.run_tables or self._limits is not None:
-            raise ValueError(
-                "this tagger has scores of pairs of tokens, or of more labels, or constraints"
-            )
-        return SequencePaths(self._tables, self._chain, state)
+        if self._limits is not None or not isinstance(self._compiled, LinearTagger):
+            raise ValueError("scores are not linear in attributes, or there are constraints")
+        tokens = tokens if self._read is None else self._read(tokens)
+        return self._compiled.paths_of(tokens, self._sum_otherwise)
+
+    def _sum_otherwise(self, state: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the log-partition and the marginals where probabilities could be rounded to 0."""
+        return PathSum(ChainScores(state, *self._chain, Edges.none(len(state)))).marginals
 
     def in_single_precision(self) -> "Tagger":
         """Return the same tagger with weights in single precision, which take half the memory."""
@@ -384,7 +384,7 @@ class Tagger:
         max_bytes: int | None = None,
         check: Iterable[Iterable] | None = None,
     ) -> "Saved | None":
-        """Write a file that :func:`load_tagger` reads.
+        """Write a file that :func:`~sklearn_crcrf.serving.load_tagger` reads.
 
         A file of this name is replaced by the new file, whole, once it is on disk; processes that
         have mapped the old file keep it.
@@ -436,7 +436,7 @@ class Tagger:
             write_content(file, small(self._content, bits, max_bytes), level=LEVEL)
         if sequences is None or before is None:
             return None
-        after = load_tagger(file).label_ids(sequences)
+        after = Tagger(unpacked(read_content(file))).label_ids(sequences)
         return Saved(os.path.getsize(file), int((before != after).sum()), len(before))
 
     def content(self) -> Content:
@@ -499,66 +499,3 @@ def _read_only(array: np.ndarray) -> np.ndarray:
         array = array.view()
         array.flags.writeable = False
     return array
-
-
-def load_tagger(
-    file: str | os.PathLike,
-    max_bytes: int | None = MAX_BYTES,
-    *,
-    mapped: bool | None = None,
-    separator: str | None = None,
-) -> Tagger:
-    """Load a tagger from a file, which is read into memory, or mapped.
-
-    The file is checked, so that a damaged file is an error. Processes that map the same file share
-    its memory, but it must not be written into as long as one of them runs: then labels change, or
-    the process ends. To replace a file that is mapped, save to its name again, or move another file
-    there, as ``mv`` of the same disk does: that makes a new file, and the old one stays until
-    nobody uses it. ``cp`` over a file writes into it.
-
-    Parameters
-    ----------
-    file : str or path-like
-        Written by :meth:`Tagger.save`; or a binary model of CRFsuite, whose labels are in the order
-        that they have there.
-    max_bytes : int or None, default=2**32
-        Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
-    mapped : bool or None, default=None
-        Whether to map a file that is not compressed; None maps files of more than 256 MiB, and
-        reads smaller ones into memory. A model of CRFsuite is never mapped.
-    separator : {":", "="}, default=None
-        Of a model of CRFsuite: joins keys and values of feature dicts. None is ``=`` if most
-        attributes contain it, else ``:``, as python-crfsuite joins them.
-
-    Returns
-    -------
-    Tagger
-
-    Raises
-    ------
-    ValueError
-        If this is not a file of a tagger or of CRFsuite, or it is damaged, too large, or of a later
-        version.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from sklearn_crcrf import CRF
-    >>> from sklearn_crcrf.serving import load_tagger
-    >>> crf = CRF().fit([["a", "dog"], ["dogs"]], [["D", "N"], ["N"]])
-    >>> with TemporaryDirectory() as folder:
-    ...     crf.tagger().save(Path(folder, "dogs.tagger"))
-    ...     tagger = load_tagger(Path(folder, "dogs.tagger"))
-    >>> tagger(["a", "dog"])
-    ['D', 'N']
-    """
-    try:
-        with open(file, "rb") as opened:
-            if opened.read(len(MAGIC)) == MAGIC:
-                Budget(max_bytes).take(os.fstat(opened.fileno()).st_size)
-                budget = Budget(max_bytes)
-                return Tagger(crfsuite_content(ModelParts(opened), separator, budget))
-        return Tagger(unpacked(read_content(file, max_bytes, mapped)))
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(file)}: {error}") from error

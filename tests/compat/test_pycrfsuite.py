@@ -124,14 +124,20 @@ def test_errors_of_taggers(path, tmp_path):
         assert (tagger.tag(), tagger.probability([]), tagger.marginal(label, 0)) == ([], 0.0, 0.0)
         assert tagger.tag([]) == []
         tagger.set([["a"]])
+        assert tagger.probability([label.encode()]) == tagger.probability([label])
+        assert tagger.marginal(label.encode(), 0) == tagger.marginal(label, 0)
         found = [
-            outcome(lambda t=tagger, y=y: t.probability(y)) for y in ([label] * 2, ["no label"])
+            outcome(lambda t=tagger, y=y: t.probability(y))
+            for y in ([label] * 2, ["no label"], [b"no label"], [1], [None])
         ]
-        found += [
+        assert found == [ValueError, RuntimeError, RuntimeError, TypeError, TypeError]
+        found = [
             outcome(lambda t=tagger, given=given: t.marginal(*given))
-            for given in ((label, 1), (label, -1), ("no label", 0))
+            for given in ((label, 1), (label, -1), ("no label", 0), (1, 0), (label, "0"))
         ]
-        assert found == [ValueError, RuntimeError, ValueError, ValueError, RuntimeError]
+        assert found == [ValueError, ValueError, RuntimeError, TypeError, TypeError]
+        with pytest.raises(TypeError, match="bytes"):
+            tagger.open_inmemory("text")
         with tagger.open(path) as same:
             assert same is tagger
         assert outcome(tagger.tag) is ValueError

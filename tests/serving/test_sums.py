@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels.text.tagging import ChainTables
+from sklearn_crcrf._kernels.text.tagging import ChainTables, SequencePaths
 
-from sklearn_crcrf.serving.sums import ChainScores, Edges, PathSum, SequencePaths
+from sklearn_crcrf.serving.sums import ChainScores, Edges, PathSum
 from sklearn_crcrf.structures import Chain, Scores
 
 
@@ -26,6 +26,14 @@ def test_paths_are_those_of_the_structure(scale):
     assert_array_equal(paths.best[1], labels)
 
 
+def paths_of(chain, state):
+    def otherwise(state):
+        return PathSum(ChainScores(state, *chain, Edges.none(len(state)))).marginals
+
+    labels = [*range(state.shape[1])]
+    return SequencePaths.of(ChainTables(*chain), labels, state, otherwise)
+
+
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 17])
 @pytest.mark.parametrize("scale", [1.0, 100.0, 3000.0, np.inf])
 def test_paths_that_are_read_once(n_labels, scale):
@@ -38,7 +46,7 @@ def test_paths_that_are_read_once(n_labels, scale):
         if np.isinf(scale):
             transition[:, 1:] = -np.inf  # paths end with label 0
         chain = transition, *ends
-        paths = SequencePaths(ChainTables(*chain), chain, state)
+        paths = paths_of(chain, state)
         labellings = [np.array(y) for y in product(range(n_labels), repeat=n)]
         score = np.array(
             [
@@ -55,13 +63,17 @@ def test_paths_that_are_read_once(n_labels, scale):
             marginals[np.arange(n), y] += np.exp(value - log_z)
         assert_allclose(paths.marginals[0], log_z)
         assert_allclose(paths.marginals[1], marginals, atol=1e-9)
+        assert paths.marginal(n - 1, n_labels - 1) == paths.marginals[1][-1, -1]
+        for place in ((n, 0), (-1, 0), (0, n_labels), (0, -1)):
+            with pytest.raises(IndexError):
+                paths.marginal(*place)
         best = labellings[score.argmax()]
-        assert_array_equal(paths.best, best)
-        assert_allclose(paths.log_probability(best), score.max() - log_z, atol=1e-9)
+        assert paths.best() == best.tolist()
+        assert_allclose(paths.log_probability(best.tolist()), score.max() - log_z, atol=1e-9)
 
 
 def test_scores_that_are_not_finite_have_no_paths():
     chain = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
     state = np.array([[0.0, 0.0], [np.inf, 0.0]])
     with pytest.raises(ValueError, match="position 1: the scores of labels are not finite"):
-        _ = SequencePaths(ChainTables(*chain), chain, state).best
+        paths_of(chain, state).best()

@@ -374,8 +374,8 @@ cdef list as_list(object tokens):
     """The tokens of a sequence, in a new list."""
     if type(tokens) is list:
         return (<list>tokens)[:]
-    if type(tokens).__name__ == "ItemSequence":  # of python-crfsuite, or ours
-        return list(tokens.items())
+    if type(tokens).__name__ == "ItemSequence":  # of python-crfsuite, or ours, which has the dicts
+        return list(tokens._items if hasattr(tokens, "_items") else tokens.items())
     if isinstance(tokens, (str, bytes, Mapping)) or not hasattr(tokens, "__iter__"):
         raise TypeError(
             f"tokens must be a list of the tokens of one sequence, but is {shortened(tokens)}"

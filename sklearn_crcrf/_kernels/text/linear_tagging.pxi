@@ -131,32 +131,58 @@ cdef class LinearTagger(BatchTagger):
         self, void *work, int64_t i, int64_t start, int64_t stop, int32_t *path, Decoded *decoded
     ) noexcept nogil:
         cdef:
-            Attributes *attributes = &(<ReadBatch *>work).sequences[i]
-            int64_t width = self.chain.step.width, n = self.weights.n_labels
-            int64_t n_tokens = stop - start
+            int64_t width = self.chain.step.width, n_tokens = stop - start
             int64_t n_work = width + n_tokens * self.chain.step.n_words
-            int64_t n_single = n_tokens * n if self.is_single else 0
             void *memory = malloc((n_tokens * width + n_work) * sizeof(double) + ALIGNED)
-            float *single = <float *>malloc(n_single * sizeof(float) + 1)
             double *delta = <double *>aligned(memory)
-            bint has_memory = memory != NULL and single != NULL
-            int64_t t, j
+            bint has_memory = memory != NULL
         if has_memory:
-            look_up(&self.reader.strings.table, attributes)
-            if self.is_single:
-                has_memory = write_scores[float](&self.weights, attributes, n, single)
-            else:
-                has_memory = write_scores[double](&self.weights, attributes, width, delta)
+            has_memory = self.write_padded(&(<ReadBatch *>work).sequences[i], delta)
         if has_memory:
-            for t in range(n_tokens):
-                for j in range(n if self.is_single else 0):
-                    delta[t * width + j] = single[t * n + j]
-                for j in range(n, width):
-                    delta[t * width + j] = NAN
             decoded[0] = self.chain.decode(NULL, n_tokens, delta, delta + n_tokens * width, path)
         free(memory)
+        return has_memory
+
+    cdef bint write_padded(self, Attributes *attributes, double *out) noexcept nogil:
+        """State scores, (n_tokens, width), padded with NaN; False if there is no memory."""
+        cdef:
+            int64_t width = self.chain.step.width, n = self.weights.n_labels
+            int64_t n_tokens = attributes.n_tokens, t, j
+            float *single = NULL
+            bint has_memory
+        look_up(&self.reader.strings.table, attributes)
+        if self.is_single:
+            single = <float *>malloc(n_tokens * n * sizeof(float) + 1)
+            has_memory = single != NULL
+            if has_memory:
+                has_memory = write_scores[float](&self.weights, attributes, n, single)
+        else:
+            has_memory = write_scores[double](&self.weights, attributes, width, out)
+        for t in range(n_tokens if has_memory else 0):
+            for j in range(n if self.is_single else 0):
+                out[t * width + j] = single[t * n + j]
+            for j in range(n, width):
+                out[t * width + j] = NAN
         free(single)
         return has_memory
+
+    def paths_of(self, tokens, otherwise):
+        """The paths of one sequence, or None if it is empty; see SequencePaths."""
+        cdef:
+            Attributes attributes
+            SequencePaths paths = None
+            bint has_memory
+        kept = self.reader.read(tokens, &attributes)
+        try:
+            if kept:
+                paths = SequencePaths(self.chain, self.labels, len(kept), otherwise)
+                with nogil:
+                    has_memory = self.write_padded(&attributes, paths.scores)
+                if not has_memory:
+                    raise MemoryError
+            return paths
+        finally:
+            free_attributes(&attributes)
 
 
 cdef bint write_scores(

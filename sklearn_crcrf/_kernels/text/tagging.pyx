@@ -68,54 +68,17 @@ cdef class ChainTables:
         pack(&potential[0, 0], n, n, 1, &self.forwards[0, 0])
         pack(&potential[0, 0], n, 1, n, &self.backwards[0, 0])
 
-    def best_path(self, const double[:, ::1] state not None):
-        """The labels of the best path, (n_tokens,) int32; state is (n_tokens, n), not empty."""
-        cdef:
-            int64_t n_tokens = state.shape[0], width = self.step.width, t, j
-            size_t n_work = width + n_tokens * (width + self.step.n_words)
-            void *memory = malloc(n_work * sizeof(double) + ALIGNED)
-            double *delta = <double *>aligned(memory)
-            int32_t[::1] path
-            Decoded decoded
-        labels = path = np.empty(n_tokens, dtype=np.int32)
-        if memory == NULL:
-            raise MemoryError
-        with nogil:
-            for t in range(n_tokens):
-                for j in range(width):
-                    delta[t * width + j] = state[t, j] if j < self.step.n else NAN
-            decoded = self.decode(NULL, n_tokens, delta, delta + n_tokens * width, &path[0])
-            free(memory)
-        check_decoded(decoded, -1)
-        return labels
-
-    def marginals(self, const double[:, ::1] state not None):
-        """The log-partition, and the probabilities of labels, (n_tokens, n).
-
-        state is (n_tokens, n), not empty. The log-partition is NaN if scores differ so much that
-        probabilities could be rounded to 0; then there are no probabilities.
-        """
-        cdef:
-            int64_t n_tokens = state.shape[0], width = self.step.width
-            size_t n_work = (3 * n_tokens + 1) * width + n_tokens
-            void *memory = malloc(n_work * sizeof(double) + ALIGNED)
-            double[:, ::1] out
-            double log_z
-        marginals = out = np.empty((n_tokens, self.step.n))
-        if memory == NULL:
-            raise MemoryError
-        with nogil:
-            log_z = self.sum_paths(state, <double *>aligned(memory), out)
-            free(memory)
-        return log_z, marginals
-
     cdef double sum_paths(
         self,
-        const double[:, ::1] state,    # (n_tokens, n) IN
+        const double *state,           # (n_tokens, width) IN
+        int64_t n_tokens,
         double *work,                  # (3 * n_tokens + 1) * width + n_tokens numbers
-        double[:, ::1] marginals,      # (n_tokens, n) OUT
+        double *marginals,             # (n_tokens, n) OUT
     ) noexcept nogil:
         """The log-partition, by the scaled recursions forwards and backwards.
+
+        It is NaN if scores differ so much that probabilities could be rounded to 0; then there are
+        no probabilities.
 
         With v_t(j) = exp(state(t, j) - m_t), and m_t the highest score of the token:
         alpha_t(j) = v_t(j) sum_i alpha_{t-1}(i) exp(transition(i, j) - top) / c_t, where c_t makes
@@ -123,7 +86,7 @@ cdef class ChainTables:
         p(y_t = j) = alpha_t(j) beta_t(j), and log Z is the sum of all log c_t, m_t and top.
         """
         cdef:
-            int64_t n_tokens = state.shape[0], n = self.step.n, width = self.step.width, t, j
+            int64_t n = self.step.n, width = self.step.width, t, j
             double *v = work
             double *alpha = v + n_tokens * width
             double *beta = alpha + n_tokens * width
@@ -135,7 +98,7 @@ cdef class ChainTables:
             row = v + t * width
             high, low = -INFINITY, INFINITY
             for j in range(width):
-                row[j] = state[t, j] if j < n else -INFINITY
+                row[j] = state[t * width + j] if j < n else -INFINITY
             for j in range(n):
                 if t == 0:
                     row[j] += self.ends[0, j]
@@ -166,7 +129,7 @@ cdef class ChainTables:
                     ahead[j] = row[width + j] * v[(t + 1) * width + j] / c[t + 1]
                 product(ahead, 1, &self.backwards[0, 0], n, width, row)
             for j in range(n):
-                marginals[t, j] = alpha[t * width + j] * row[j]
+                marginals[t * n + j] = alpha[t * width + j] * row[j]
         return log_z
 
     cdef Decoded decode(
@@ -398,5 +361,6 @@ cdef inline void *aligned(void *memory) noexcept nogil:
     return <void *>((<size_t>memory + ALIGNED - 1) & ~<size_t>(ALIGNED - 1))
 
 
+include "sequence_paths.pxi"
 include "linear_tagging.pxi"
 include "counted_tagging.pxi"

@@ -129,7 +129,7 @@ class Tagger(SequenceTagger):
     def close(self) -> None:
         """Close the model."""
         self._tagger, self._header = None, ()
-        self._paths, self._length = None, 0
+        self._paths = None
 
     def info(self) -> ParsedDump:
         """Return what the model consists of."""
@@ -152,4 +152,4 @@ class Tagger(SequenceTagger):
         return self._tagger
 
     def _read(self, xseq: Any) -> list:
-        return ItemSequence(xseq)._items
+        return (xseq if isinstance(xseq, ItemSequence) else ItemSequence(xseq))._items

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from math import exp
 from typing import Any
 
-import numpy as np
-
-from ..sums import SequencePaths
+from ..._kernels.text.tagging import SequencePaths
 
 
 class SequenceTagger:
@@ -18,7 +16,6 @@ class SequenceTagger:
     """
 
     _paths: SequencePaths | None = None
-    _length = 0
     # Tokens of this type are read by _read.
     _others: type | None = None
     _named: tuple[Any, list] = (None, [])
@@ -42,15 +39,15 @@ class SequenceTagger:
         if self._named[0] is not tagger:
             self._named = tagger, list(tagger.labels)
             self._number = {label: i for i, label in enumerate(tagger.labels)}
+            as_bytes = [label.encode() for label in tagger.labels if isinstance(label, str)]
+            self._number |= {label: self._number[label.decode()] for label in as_bytes}
         others = self._others
-        if type(xseq) is not list or (others is not None and others in {*map(type, xseq)}):
+        if type(xseq) is not list or (others is not None and others in map(type, xseq)):
             xseq = self._read(xseq)
         try:
-            self._paths = tagger.paths(xseq) if xseq else None
-        except (TypeError, ValueError):
-            xseq = self._read(xseq)  # such as bytes; its errors name the token
             self._paths = tagger.paths(xseq)
-        self._length = len(xseq)
+        except (TypeError, ValueError):
+            self._paths = tagger.paths(self._read(xseq))  # its errors name the token
 
     def tag(self, xseq: Any = None) -> list:
         """Return the labels of the best path of a sequence, by default of the one that was set."""
@@ -59,8 +56,7 @@ class SequenceTagger:
         if self._paths is None:
             self._opened()
             return []
-        _, labels = self._named
-        return [labels[i] for i in self._paths.best.tolist()]
+        return self._paths.best()
 
     def probability(self, yseq: Sequence) -> float:
         """Return the probability of labels of the sequence that was set; 0 if it is empty.
@@ -76,10 +72,11 @@ class SequenceTagger:
             self._opened()
             return 0.0
         yseq = list(yseq)
-        if len(yseq) != self._length:
-            raise ValueError(f"yseq has {len(yseq)} labels, but the sequence {self._length} tokens")
+        length = self._paths.length
+        if len(yseq) != length:
+            raise ValueError(f"yseq has {len(yseq)} labels, but the sequence {length} tokens")
         try:
-            y = np.array([self._number[label] for label in yseq])
+            y = [self._number[label] for label in yseq]
         except KeyError as error:
             raise self._unknown(error) from None
         return exp(self._paths.log_probability(y))
@@ -102,12 +99,17 @@ class SequenceTagger:
         if paths is None:
             self._opened()
             return 0.0
-        if not 0 <= pos < self._length:
-            raise ValueError(f"there is no position {pos} in a sequence of {self._length} tokens")
         try:
-            return paths.marginals[1].item(pos, self._number[y])
+            return paths.marginal(pos, self._number[y])
         except KeyError as error:
             raise self._unknown(error) from None
+        except IndexError:
+            raise ValueError(
+                f"there is no position {pos} in a sequence of {paths.length} tokens"
+            ) from None
 
-    def _unknown(self, label: KeyError) -> RuntimeError:
-        return RuntimeError(f"{label} is no label of the model, which has {self._named[1]}")
+    def _unknown(self, error: KeyError) -> Exception:
+        (label,) = error.args
+        if not isinstance(label, str | bytes):
+            return TypeError(f"a label must be a str or bytes, got {label!r}")
+        return RuntimeError(f"{label!r} is no label of the model, which has {self._named[1]}")
