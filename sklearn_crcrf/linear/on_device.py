@@ -178,7 +178,8 @@ class DeviceObjective:
             free, _ = torch.cuda.mem_get_info(self.device)
             free += torch.cuda.memory_reserved(self.device)
             free -= torch.cuda.memory_allocated(self.device)
-            n_scores = free // (2 * N_TENSORS * self._memory.dtype.itemsize)
+            # Libraries count the numbers of a matrix in 32 bits.
+            n_scores = min(free // (2 * N_TENSORS * self._memory.dtype.itemsize), 2**31 - 1)
         return max(n_scores // n_labels, 1)
 
     def __call__(self, w: torch.Tensor) -> tuple[float, torch.Tensor]:

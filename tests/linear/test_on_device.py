@@ -224,6 +224,7 @@ def test_batches_by_the_memory_of_a_card(monkeypatch):
         ({}, 10),
         ({"memory_allocated": 120}, 11),
         ({"mem_get_info": (9, 0)}, 1),
+        ({"mem_get_info": (2**40, 0)}, (2**31 - 1) // 5),
     ):
         for name, value in {**free, **known}.items():
             monkeypatch.setattr(torch.cuda, name, lambda device, value=value: value)
