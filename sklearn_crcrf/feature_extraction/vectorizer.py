@@ -203,20 +203,29 @@ def rows_of(
     else:
         vocabulary = vectorizer.vocabulary_
         ids, values, starts = read_attributes(X, vocabulary, vectorizer.separator, lists=lists)
-    dtype = np.dtype(vectorizer.dtype)
+    n_attributes = len(vectorizer.vocabulary_)
+    return X.with_data(
+        matrix_of(Attributes(ids, values, starts), n_attributes, vectorizer.dtype, X.offsets)
+    )
+
+
+def matrix_of(
+    attributes: Attributes, n_attributes: int, dtype: Any, offsets: np.ndarray
+) -> sp.csr_matrix:
+    """Make a matrix of the known attributes of tokens; ``offsets`` are as of a SequenceArray."""
+    (ids, values, starts), dtype = attributes, np.dtype(dtype)
     numbers = np.ones(len(ids), np.int8) if values is None else values
     if (ids < 0).any():
         numbers, ids, starts = some_entries(starts, ids, numbers)
     if values is not None:
-        numbers = _as_type(numbers, dtype, starts, X.offsets)
-    shape = (len(starts) - 1, len(vectorizer.vocabulary_))
-    matrix = sp.csr_matrix((numbers, ids, starts), shape=shape)
+        numbers = _as_type(numbers, dtype, starts, offsets)
+    matrix = sp.csr_matrix((numbers, ids, starts), shape=(len(starts) - 1, n_attributes))
     if values is None:
         matrix.sort_indices()
         is_set = matrix.has_canonical_format
         matrix.data = shared_ones(len(ids), dtype) if is_set else np.ones(len(ids), dtype)
     matrix.sum_duplicates()
-    return X.with_data(matrix)
+    return matrix
 
 
 def with_own_values(rows: SequenceArray) -> SequenceArray:

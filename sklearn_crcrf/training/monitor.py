@@ -23,6 +23,8 @@ class Iteration(NamedTuple):
         Since the training began.
     loss : float
     gradient_norm, validation_loss : float, optional
+    weights : ndarray, optional
+        The weights, which the next iteration may change.
     """
 
     number: int
@@ -30,6 +32,7 @@ class Iteration(NamedTuple):
     loss: float
     gradient_norm: float | None = None
     validation_loss: float | None = None
+    weights: np.ndarray | None = None
 
     def __str__(self) -> str:
         line = f"iteration {self.number}: {self.seconds:.2f} s, loss {self.loss:.6g}"
@@ -201,6 +204,7 @@ class Training:
                 float(result.fun),
                 None if result.get("jac") is None else float(np.linalg.norm(result.jac)),
                 validated[-1] if validated else None,
+                result.x if isinstance(result.x, np.ndarray) else None,
             )
 
         _tell(self.n_iter, self._verbose, iteration)

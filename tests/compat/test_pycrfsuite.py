@@ -243,6 +243,59 @@ def test_the_log_as_it_is_told(tmp_path):
     assert parser.training_seconds is not None
 
 
+@for_each("c1", [0.0, 0.1])
+def test_the_figures_of_the_log(c1, tmp_path):
+    parsers = []
+    for module in (theirs, ours):
+        params = {"c1": c1, "c2": 0.1, "max_iterations": 4}
+        trainer = module.Trainer(params=params, verbose=False)
+        for i, (tokens, labels) in enumerate(zip(X[:20], Y[:20], strict=True)):
+            trainer.append(tokens, labels, i % 2)
+        trainer.append([["a"], ["b"]], ["own", "own"], 1)
+        trainer.train(str(tmp_path / module.__name__), holdout=1)
+        parsers.append(trainer.logparser)
+    a, b = parsers
+    assert b.featgen_num_features == a.featgen_num_features
+    assert opened(ours, str(tmp_path / ours.__name__)).labels() == (
+        opened(theirs, str(tmp_path / theirs.__name__)).labels()
+    )
+    for theirs_, ours_ in zip(a.iterations, b.iterations, strict=True):
+        for name in ("loss", "feature_norm", "error_norm"):
+            assert ours_[name] == pytest.approx(theirs_[name], rel=1e-3)
+        if c1:  # without it, equal attributes are merged
+            assert ours_["active_features"] == pytest.approx(theirs_["active_features"], rel=0.01)
+    assert b.last_iteration["item_accuracy_float"] == a.last_iteration["item_accuracy_float"]
+
+
+def test_labels_of_bytes_and_no_limit_of_iterations(tmp_path):
+    models = []
+    for module in (theirs, ours):
+        trainer = module.Trainer(params={"max_iterations": 0}, verbose=False)
+        for tokens, labels in zip(X[:20], Y[:20], strict=True):
+            trainer.append(tokens, [label.encode() for label in labels])
+        trainer.train(str(tmp_path / module.__name__))
+        models.append(opened(ours, str(tmp_path / module.__name__)))
+    assert [models[1].tag(tokens) for tokens in X] == [models[0].tag(tokens) for tokens in X]
+    trainer = ours.Trainer("ap", {"max_iterations": 0}, verbose=False)
+    trainer.append(X[0], Y[0])
+    with pytest.raises(ValueError, match="max_iterations must be at least 1"):
+        trainer.train("")
+
+
+@for_each("given", FORMS)
+def test_trainers_read_all_forms_of_tokens(given, tmp_path):
+    given = [[*token] if hasattr(token, "send") else token for token in given]
+    found = []
+    for module, tokens in ((theirs, given), (ours, given), (ours, ours.ItemSequence(given))):
+        trainer = module.Trainer(params={"c2": 0.1}, verbose=False)
+        trainer.append(tokens, [f"y{i % 2}" for i in range(len(given))])
+        trainer.append([["other"]], ["y2"])
+        trainer.train(str(tmp_path / "model"))
+        found.append(opened(theirs, str(tmp_path / "model")).info().state_features)
+    for other in found[1:]:
+        assert other == pytest.approx(found[0], abs=1e-3)
+
+
 def test_errors_in_messages_end_training(tmp_path):
     class Failing(ours.Trainer):
         def message(self, message):

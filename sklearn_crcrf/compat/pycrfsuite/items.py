@@ -53,19 +53,20 @@ def _attributes(token: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
     """Yield the attributes of a token, or of what is nested in it, and their values."""
     if not isinstance(token, dict):
         for name in token:
-            yield prefix + _text(name), 1.0
+            yield prefix + text(name), 1.0
         return
     for key, value in token.items():
-        name = prefix + _text(key)
+        name = prefix + text(key)
         if isinstance(value, dict | list | set):
             yield from _attributes(value, name + SEPARATOR)
         elif isinstance(value, str | bytes):
-            yield name + SEPARATOR + _text(value), 1.0
+            yield name + SEPARATOR + text(value), 1.0
         else:
             yield name, float(value)
 
 
-def _text(name: Any) -> str:
+def text(name: Any, what: str = "an attribute") -> str:
+    """Return a string, or bytes as a string; ``what`` names it in an error message."""
     if not isinstance(name, str | bytes):
-        raise TypeError(f"an attribute must be a str or bytes, got {name!r}")
+        raise TypeError(f"{what} must be a str or bytes, got {name!r}")
     return str(name) if isinstance(name, str) else name.decode("utf-8")

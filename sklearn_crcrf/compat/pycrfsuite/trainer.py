@@ -2,20 +2,29 @@
 
 import os
 import time
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from ...data.ragged import SequenceArray, object_array
+from ...data.vocabulary import Vocabulary
 from ...estimators.crfsuite import CRFsuiteCRF
+from ...estimators.crfsuite.algorithms import FrequentFeatures, estimator_of
 from ...estimators.crfsuite.weights import as_crfsuite_model
+from ...feature_extraction import SequenceVectorizer
+from ...feature_extraction.vectorizer import Attributes, matrix_of, read_attributes
+from ...linear.corpus import Corpus
 from ...serving.crfsuite.binary_model import CRFsuiteModel, crfsuite_bytes
+from ...structures import Chain
 from ...training.monitor import Iteration, listening
 from ...utils.replacing import replacing
 from ._logparser import TrainLogParser
-from .items import ItemSequence
+from .items import SEPARATOR, ItemSequence, text
 
 LBFGS, SGD, AROW = "lbfgs", "l2sgd", "arow"
 AP, PA = "averaged-perceptron", "passive-aggressive"
@@ -125,7 +134,10 @@ class Trainer:
 
     def clear(self) -> None:
         """Remove all sequences."""
-        self._sequences: list[tuple[list[dict], list[str], int]] = []
+        # All attributes, one sequence after the other, and all labels, as numbers of these.
+        self._attributes, self._labels = Vocabulary(), Vocabulary()
+        self._ids, self._values, self._starts = array("i"), array("d"), array("q", [0])
+        self._y, self._offsets, self._groups = array("i"), array("q", [0]), array("q")
 
     def append(self, xseq: Any, yseq: Sequence[str], group: int = 0) -> None:
         """Add a sequence.
@@ -145,15 +157,35 @@ class Trainer:
         TypeError
             If a token is of another type, or a label is not a str.
         """
-        items, labels = ItemSequence(xseq)._items, list(yseq)
-        for label in labels:
-            if not isinstance(label, str):
-                raise TypeError(f"a label must be a str, got {label!r}")
-        if len(items) != len(labels):
+        tokens = xseq._items if isinstance(xseq, ItemSequence) else list(xseq)
+        labels = [text(label, "a label") for label in yseq]
+        if len(tokens) != len(labels):
             raise ValueError(
-                f"The numbers of items and labels differ: |x| = {len(items)}, |y| = {len(labels)}"
+                f"The numbers of items and labels differ: |x| = {len(tokens)}, |y| = {len(labels)}"
             )
-        self._sequences.append((items, labels, int(group)))
+        ids, values, starts = self._read(tokens)
+        before = self._starts[-1]
+        for kept, more in (
+            (self._ids, ids),
+            (self._values, np.ones(len(ids)) if values is None else values),
+            (self._starts, starts[1:] + before),
+            (self._y, self._labels.add(labels)),
+            (self._offsets, np.array([self._offsets[-1] + len(labels)])),
+            (self._groups, np.array([int(group)])),
+        ):
+            kept.frombytes(more.tobytes())
+
+    def _read(self, tokens: list) -> Attributes:
+        """Number the attributes of tokens."""
+
+        def number(tokens: list) -> Attributes:
+            X = SequenceArray(object_array(tokens), [0, len(tokens)])
+            return read_attributes(X, self._attributes, SEPARATOR, learn=True, lists=True)
+
+        if {*map(type, tokens)} <= {dict, list, set}:
+            with suppress(ValueError):
+                return number(tokens)
+        return number(ItemSequence(tokens)._items)
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
         """Choose an algorithm, with its default parameters."""
@@ -161,11 +193,11 @@ class Trainer:
         if name not in ALGORITHMS or type != "crf1d":
             raise ValueError(f"Bad arguments: algorithm={algorithm!r}, type={type!r}")
         self._algorithm = name
-        self._values = self._defaults()
+        self._parameters = self._defaults()
 
     def params(self) -> list[str]:
         """List the names of all parameters of the algorithm."""
-        return list(self._values)
+        return list(self._parameters)
 
     def set_params(self, params: Mapping[str, Any]) -> None:
         """Set several parameters."""
@@ -174,18 +206,18 @@ class Trainer:
 
     def get_params(self) -> dict[str, Any]:
         """Return all parameters."""
-        return dict(self._values)
+        return dict(self._parameters)
 
     def set(self, name: str, value: Any) -> None:
         """Set a parameter."""
         kind = type(self.get(name))
-        self._values[name] = value if kind is str else kind(float(value))
+        self._parameters[name] = value if kind is str else kind(float(value))
 
     def get(self, name: str) -> Any:
         """Return a parameter."""
-        if name not in self._values:
+        if name not in self._parameters:
             raise ValueError(f"Parameter not found: {name}")
-        return self._values[name]
+        return self._parameters[name]
 
     def help(self, name: str) -> str:
         """Say what a parameter is."""
@@ -200,11 +232,14 @@ class Trainer:
         model : str or path-like
             Name of the file; none is written if it is empty.
         holdout : int, default=-1
-            The sequences of this group are left out; the log says how well they are labelled after
-            the last iteration. -1 for none.
+            Training leaves out the sequences of this group, but the model has their labels; the log
+            says how well they are labelled after the last iteration. -1 for none.
         """
         self.logparser = TrainLogParser()
-        self._log(self._lines_before(holdout))
+        rows, y = self._rows()
+        trains = np.array(self._groups) != holdout
+        n_features = self._n_features(rows, trains)
+        self._log(self._lines_before(holdout, n_features))
         start, crf = time.perf_counter(), None
         # The last iteration; how well labels are found is known after it.
         iteration: list[str] = []
@@ -212,16 +247,18 @@ class Trainer:
         def tell(told: Iteration) -> None:
             if iteration:
                 self._log([*iteration, "\n"])
-            iteration[:] = _lines_of(told, told.seconds - seconds.pop())
+            iteration[:] = _lines_of(told, told.seconds - seconds.pop(), n_features)
             seconds.append(told.seconds)
 
         seconds = [0.0]
-        data = [(x, y) for x, y, group in self._sequences if group != holdout]
-        if any(y for _, y in data):
+        if (rows.lengths * trains).any():
+            crf = self._estimator()
+            crf._validate_params()
+            crf.crf_, crf.vectorizer_ = estimator_of(crf), SequenceVectorizer(separator=SEPARATOR)
+            crf.vectorizer_.vocabulary_ = self._attributes
             with listening(tell):
-                crf = self._estimator().fit(*zip(*data, strict=True))
-            held_out = [(x, y) for x, y, group in self._sequences if group == holdout]
-            self._log([*iteration, *_evaluation(crf, held_out), "\n"])
+                crf._fit_rows(rows, y, trains.astype(float))
+            self._log([*iteration, *_evaluation(crf.crf_, rows[~trains], y[~trains]), "\n"])
         self._log(_lines_after(time.perf_counter() - start, crf))
         if model:
             content = crfsuite_bytes(self._model(crf))
@@ -263,11 +300,15 @@ class Trainer:
         }
 
     def _estimator(self) -> CRFsuiteCRF:
-        changed = self._values.items() - self._defaults().items()
+        changed = self._parameters.items() - self._defaults().items()
         ours = (
             (OUR_NAMES.get(key, key.replace("feature.", "all_")), value) for key, value in changed
         )
         given = {key.replace(".", "_"): value for key, value in ours}
+        if given.get("max_iterations") == 0:  # of "lbfgs" it is no limit
+            if self._algorithm != LBFGS:
+                raise ValueError(f"max_iterations must be at least 1 for {self._algorithm}")
+            del given["max_iterations"]
         return CRFsuiteCRF(self._algorithm, **given)
 
     def _model(self, crf: CRFsuiteCRF | None) -> CRFsuiteModel:
@@ -276,22 +317,39 @@ class Trainer:
         if crf is None:
             return CRFsuiteModel([], [], nothing, nothing)
         model = as_crfsuite_model(crf.crf_)
-        found = dict.fromkeys(label for _, labels, _ in self._sequences for label in labels)
-        order = [label for label in found if label in {*model.labels}]
+        order = self._labels.symbols
         place = {label: i for i, label in enumerate(order)}
         number = np.array([place[label] for label in model.labels])
         (state, (attribute, label)), (weight, (previous, current)) = model[2:]
         states, transitions = (attribute, number[label]), (number[previous], number[current])
         return CRFsuiteModel(order, model.attributes, (state, states), (weight, transitions))
 
-    def _lines_before(self, holdout: int) -> Iterator[str]:
-        settings = [f"{name}: {_shown(value)}\n" for name, value in self._values.items()]
+    def _rows(self) -> tuple[SequenceArray, SequenceArray]:
+        """Return the rows of all sequences, and their labels."""
+        offsets, labels = np.array(self._offsets), object_array(self._labels.symbols)
+        attributes = Attributes(np.array(self._ids), np.array(self._values), np.array(self._starts))
+        X = matrix_of(attributes, len(self._attributes), float, offsets)
+        return SequenceArray(X, offsets), SequenceArray(labels[np.array(self._y)], offsets)
+
+    def _n_features(self, rows: SequenceArray, trains: np.ndarray) -> int:
+        """Count the features of the sequences that train."""
+        is_known = np.repeat(trains, rows.lengths)
+        y = np.where(is_known, np.array(self._y), -1).astype(np.int32)
+        corpus = Corpus(rows.data, y, Chain(rows.offsets), np.ones(len(trains)))
+        settings = (self._parameters[name] for name in [*PARAMETERS][:N_FEATURES])
+        pairs, transitions, *_ = FrequentFeatures(*settings)(corpus, len(self._labels))
+        n_pairs = len(self._attributes) * len(self._labels) if pairs is None else pairs.nnz
+        return int(n_pairs + transitions.sum())
+
+    def _lines_before(self, holdout: int, n_features: int) -> Iterator[str]:
+        settings = [f"{name}: {_shown(value)}\n" for name, value in self._parameters.items()]
         if holdout >= 0:
             yield from (f"Holdout group: {holdout + 1}\n", "\n")
         yield from ("Feature generation\n", "type: CRF1d\n", *settings[:N_FEATURES])
         for i in range(10):
             yield from (str(i), *"....")
-        yield from ("10", "\n", "Seconds required: 0.000\n", "\n", f"{self._algorithm}\n")
+        yield from ("10", "\n", f"Number of features: {n_features}\n", "Seconds required: 0.000\n")
+        yield from ("\n", f"{self._algorithm}\n")
         yield from (*settings[N_FEATURES:], "\n")
 
 
@@ -299,24 +357,28 @@ BaseTrainer = Trainer
 """The name of what python-crfsuite's trainer is made of."""
 
 
-def _lines_of(iteration: Iteration, seconds: float) -> list[str]:
+def _lines_of(iteration: Iteration, seconds: float, n_features: int) -> list[str]:
     """Return the lines of an iteration, which took so many seconds."""
     lines = [f"***** Iteration #{iteration.number} *****\n", f"Loss: {iteration.loss:f}\n"]
+    weights = iteration.weights
+    if weights is not None:
+        lines.append(f"Feature norm: {np.linalg.norm(weights):f}\n")
     if iteration.gradient_norm is not None:
         lines.append(f"Error norm: {iteration.gradient_norm:f}\n")
+    if weights is not None and len(weights) == n_features:  # equal features are not merged
+        lines.append(f"Active features: {np.count_nonzero(weights)}\n")
     return [*lines, f"Seconds required for this iteration: {seconds:.3f}\n"]
 
 
-def _evaluation(crf: CRFsuiteCRF, held_out: list) -> Iterator[str]:
+def _evaluation(crf: Any, rows: SequenceArray, held_out: SequenceArray) -> Iterator[str]:
     """Say how well sequences that are held out are labelled."""
-    if not held_out:
+    if not len(rows):
         return
-    y = [labels for _, labels in held_out]
-    predicted = crf.predict([items for items, _ in held_out])
+    y, predicted = ([s.tolist() for s in of] for of in (held_out, crf.predict(rows)))
     pairs = Counter(zip(chain(*y), chain(*predicted), strict=True))
     rates = []
     yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
-    for label in dict.fromkeys(chain(crf.crf_.classes_, *y)):
+    for label in crf.classes_.tolist():
         model, ref = (sum(n for p, n in pairs.items() if p[k] == label) for k in (1, 0))
         match = pairs[label, label]
         rates.append([match / max(model, 1), match / max(ref, 1), 2 * match / max(model + ref, 1)])

@@ -249,14 +249,9 @@ class CRFsuiteCRF(BaseSequenceClassifier):
             check_replaceable(self.model_filename)
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
-            rows = attribute_rows(twin.vectorizer_, X, learn=True)
-            if not are_ones(rows.data.data):  # ones are shared
-                rows.data = with_small_values(rows.data)
-            with warnings.catch_warnings():
-                # The number of iterations is a budget, as in CRFsuite.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                twin.crf_.fit(rows, listed(y), sample_weight)
-            twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
+            twin._fit_rows(
+                attribute_rows(twin.vectorizer_, X, learn=True), listed(y), sample_weight
+            )
             twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
             if twin.dev_score_ is not None and self.verbose:
                 print(f"accuracy on X_dev: {twin.dev_score_:.4f}")
@@ -265,6 +260,16 @@ class CRFsuiteCRF(BaseSequenceClassifier):
                 with replacing(self.model_filename) as file:
                     file.write(content)
         return self
+
+    def _fit_rows(self, rows: SequenceArray, y: Any, sample_weight: Any) -> None:
+        """Train on the rows that ``vectorizer_`` has made, which get smaller values."""
+        if not are_ones(rows.data.data):  # ones are shared
+            rows.data = with_small_values(rows.data)
+        with warnings.catch_warnings():
+            # The number of iterations is a budget, as in CRFsuite.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.crf_.fit(rows, y, sample_weight)
+        self.crf_.attribute_names_ = self.vectorizer_.get_feature_names_out()
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
