@@ -185,8 +185,9 @@ class CountingClassifier(BaseSequenceClassifier):
         Weights are computed when they are needed next. After small changes, an EmpiricalCRF with
         its default ``zeros`` and ``spelling`` predicts a few tokens from the counts of their
         attributes alone; all weights are computed when much is predicted, an attribute is read or
-        the model is stored. Only the first call finds what does not come from counts: the bins of
-        numeric columns, and fitted exponents, if any.
+        the model is stored. Only the first call finds what does not come from counts: which column
+        holds the words, unless EmpiricalCRF is told by ``observation``, as is safer where the first
+        data is small; the bins of numeric columns; and fitted exponents, if any.
 
         Parameters
         ----------
@@ -247,9 +248,10 @@ class CountingClassifier(BaseSequenceClassifier):
     ) -> Self:
         """Remove counted data exactly: the model becomes as if it had never been counted.
 
-        Only what the first fit fixed stays: the bins of numeric columns, and fitted exponents,
-        if any, which :meth:`~sklearn_crcrf.EmpiricalCRF.refit_exponents` fits anew. No file of a
-        model contains a string that was not counted, or not any more.
+        Only what the first fit fixed stays: which column holds the words, the bins of numeric
+        columns, and fitted exponents, if any, which
+        :meth:`~sklearn_crcrf.EmpiricalCRF.refit_exponents` fits anew. No file of a model contains
+        a string that was not counted, or not any more.
 
         Parameters
         ----------

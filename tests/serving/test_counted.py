@@ -165,6 +165,13 @@ def test_what_has_no_tagger():
     ):
         with pytest.raises(ValueError, match=message):
             EmpiricalCRF(**parameters).fit(X, y).tagger()
+    many = [[{"w": "a", **{f"c{i}": "x" for i in range(16)}}]]
+    with pytest.raises(
+        ValueError, match="at most 16 kinds of rates of two labels, but the columns"
+    ):
+        EmpiricalCRF(observation="w").fit(many, [["A"]]).tagger()
+    few = EmpiricalCRF(observation="w", experts=["w[+1]"]).fit(many, [["A"]])
+    assert few.tagger()(many[0]) == ["A"]
     with pytest.raises(ValueError, match="columns of strings"):
         EmpiricalCRF().fit([np.eye(2)], [["A", "B"]]).tagger()
 

@@ -397,8 +397,8 @@ class EmpiricalCRF(CountingClassifier):
         ------
         ValueError
             If X had numbers or no sequences in fit, or ``zeros``, ``spelling`` and ``segments``
-            are not the defaults, or an expert has more than three symbols, or a tagger cannot do
-            what a transformer does.
+            are not the defaults, or an expert has more than three symbols, or X has too many
+            columns, or a tagger cannot do what a transformer does.
         """
         check_fitted(self)
         columns = tagger_steps(transformers) if transformers else None

@@ -18,7 +18,7 @@ from ...data.graphs import GraphArray
 from ...data.ragged import SequenceArray
 from ...serving import Tagger
 from ...serving.content import Content, pack_rows, string_arrays
-from ...serving.counted import FEATURES
+from ...serving.counted import FEATURES, MOST_EDGE_SLOTS
 from ...structures import Scores, TokenTransitions
 from ...utils.spelling import SIMPLE
 from .experts import given_templates
@@ -193,6 +193,11 @@ def _check_kind(estimator: Any) -> None:
     }
     if missing := [name for name, holds in reasons.items() if not holds]:
         raise ValueError(f"tagger() needs {' and '.join(missing)}")
+    if (n := len(model._edges)) > MOST_EDGE_SLOTS:
+        raise ValueError(
+            f"tagger() needs at most {MOST_EDGE_SLOTS} kinds of rates of two labels, but the "
+            f"columns of X make {n}: leave some out, or name experts, which leave those of words"
+        )
 
 
 def _edge_weights(model: SmoothedModel) -> dict[str, np.ndarray]:
