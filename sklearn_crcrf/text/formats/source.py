@@ -97,7 +97,7 @@ class Source:
     @cached_property
     def _character(self) -> str | None:
         """What separates the columns of a table of texts and spans; None for all else."""
-        header = self._head.partition("\n")[0].lower()
+        header = re.split(r"[\r\n]", self._head.lstrip("\ufeff\r\n").lower(), maxsplit=1)[0]
         for character in CHARACTERS:
             names = {*next(csv.reader([header], delimiter=character), [])}
             if (
@@ -149,18 +149,19 @@ class Source:
                     raise ValueError(f"{self.name}: line {number} is not JSON: {error}") from error
 
     def _rows_of_documents(self, text: str, character: str) -> Iterator[Record]:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=character)
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=character)
+        rows = filter(None, lines)
         try:
             header = [name.lower() for name in next(rows)]
             spans = next(header.index(name) for name in SPANS if name in header)
-            for row in filter(None, rows):
+            for row in rows:
                 if len(row) != len(header):
                     raise ValueError(f"{len(row)} columns, expected {len(header)}; quote the text")
                 values: list[Any] = [*row]
                 values[spans] = _values(row[spans])
-                yield f"line {rows.line_num}", dict(zip(header, values, strict=True))
+                yield f"line {lines.line_num}", dict(zip(header, values, strict=True))
         except (ValueError, csv.Error) as error:
-            raise ValueError(f"{self.name}, line {rows.line_num}: {error}") from error
+            raise ValueError(f"{self.name}, line {lines.line_num}: {error}") from error
 
     @cached_property
     def rows(self) -> Rows:

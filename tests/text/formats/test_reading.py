@@ -186,7 +186,8 @@ def test_a_table_of_texts_and_spans():
     found = read(table)
     assert found.texts == ["Ann; in\nRome", "Bob"] and found.groups == ["1", "2"]
     assert marked(found) == [[("Ann", "PER"), ("Rome", "LOC")], []]
-    assert read(table, "csv") == found
+    assert read(table, "csv") == read("\ufeff\r\n" + table) == found
+    assert marked(read("Ann\tO\r\rsings\tO\r")) == [[], []]
     # As pandas writes lists, and as Label Studio writes regions.
     assert marked(read("text,spans\nAnn,\"[(0, 3, 'PER')]\"\n")) == [[("Ann", "PER")]]
     regions = '"[{""start"": 3, ""end"": 6, ""text"": ""Ann"", ""labels"": [""PER""]}]"'
