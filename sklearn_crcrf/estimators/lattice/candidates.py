@@ -71,10 +71,14 @@ class CandidateStatistics(NamedTuple):
         The mean number of candidates per token that a model proposed that had not seen the token.
     gold_outside : float
         The fraction of tokens whose gold label was not among these. It was then added.
+    found : float
+        Where most tokens have one label, such as "O", the fraction of all other tokens whose gold
+        label was the most probable of these; else 1.
     """
 
     mean_number: float
     gold_outside: float
+    found: float = 1.0
 
 
 class Fold(NamedTuple):
@@ -237,9 +241,20 @@ class Proposals(NamedTuple):
         candidates = Candidates.concatenate([part for part, _ in parts]).take(order)
         n_added = sum(number for _, number in parts)
         n_tokens = max(1, len(candidates.indptr) - 1)
+        gold = np.concatenate([fold.ids for fold in folds])[order]
         return candidates, CandidateStatistics(
-            (len(candidates.label) - n_added) / n_tokens, n_added / n_tokens
+            (len(candidates.label) - n_added) / n_tokens,
+            n_added / n_tokens,
+            _found(candidates, gold),
         )
+
+
+def _found(candidates: Candidates, gold: np.ndarray) -> float:
+    """Return the fraction of labels but "O" that are found; see :class:`CandidateStatistics`."""
+    is_other = gold != np.bincount(gold).argmax()
+    best = np.maximum.reduceat(candidates.log_probability, candidates.indptr[:-1])
+    is_found = candidates.log_probability[candidates.indptr[:-1] + candidates.find(gold)] >= best
+    return float(is_found[is_other].mean()) if 0.0 < is_other.mean() < 0.5 else 1.0
 
 
 def _added(

@@ -65,9 +65,9 @@ class LatticeCRF(CallbackSupportMixin, LinearClassifier):
     that have not seen the sequence, and the gold label is always one of them.
 
     The log-probability of a candidate is a feature, whose weight is learned for each label. So the
-    model starts where the first model ends. For that feature not to be ignored beside thousands
-    of attributes that fit the training data exactly, half of the attributes of each token, chosen
-    at random, are left out during training.
+    model starts where the first model ends, and ends near it where few labels but "O" are found.
+    For that feature not to be ignored beside thousands of attributes that fit the training data
+    exactly, half of the attributes of each token, chosen at random, are left out during training.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ default="adagrad"
     ----------
     {classes_}
     candidates_ : CandidateStatistics
-        ``mean_number`` of candidates per token and the fraction of tokens whose gold label was
-        not proposed, ``gold_outside``, on training data.
+        ``mean_number`` of candidates per token, the fraction of tokens whose gold label was
+        not proposed, ``gold_outside``, and of labels but "O" that were ``found``, on training data.
     threshold_ : float
         The threshold in use.
     candidate_model_ : estimator
@@ -335,6 +335,12 @@ default="adagrad"
 
     def _set_weights(self, problem: LatticeProblem, x: np.ndarray) -> None:
         features = problem.features
+        if features.has_known and self.candidates_.found < 1.0:
+            # Where few names are found, the greatest likelihood finds fewer still. So weights move
+            # only a share of their way, a smaller one if they know nothing but what X says.
+            share = self.candidates_.found ** (2 if self.transformer_ is None else 1)
+            start = problem.start()
+            x = start + x.dtype.type(share) * (x - start)
         of_pairs, of_runs, of_known = features.split(x.copy())
         pairs = features.pairs
         self.coef_ = sp.csr_array((of_pairs, pairs.indices, pairs.indptr), shape=pairs.shape)

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import CRF, HMM, LatticeCRF, SequenceVectorizer, TokenFeatures
 from sklearn_crcrf.criteria import Piecewise
+from sklearn_crcrf.estimators.lattice import candidates
 from sklearn_crcrf.model_files import load_model, save_model
 
 WORDS = {"D": ["the", "a"], "N": ["dog", "cat", "fish"], "V": ["sees", "sleeps", "fish"]}
@@ -206,3 +207,20 @@ NO_COPIES = {
 )
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+def test_weights_stay_near_the_first_model_where_most_labels_are_o_and_few_others_are_found(
+    monkeypatch,
+):
+    rng = np.random.default_rng(0)
+    y = [["O", "O", "O", rng.choice(["PER", "LOC"]), "O"] for _ in range(60)]
+    X = [["in", "Ghent", "met", f"{label[3]}{i % 9}", "."] for i, label in enumerate(y)]
+    y[::4] = [["O", "LOC", "O", *labels[3:]] for labels in y[::4]]
+    crf = LatticeCRF(random_state=0).fit(X, y)
+    assert 0.1 < crf.candidates_.found < 0.9
+    share = crf.candidates_.found**2
+    monkeypatch.setattr(candidates, "_found", lambda *args: 1.0)
+    trained = LatticeCRF(random_state=0).fit(X, y)
+    assert_allclose(crf.candidate_coef_ - 1, share * (trained.candidate_coef_ - 1), atol=1e-6)
+    assert_allclose(crf.coef_.data, share * trained.coef_.data, atol=1e-6)
+    assert LatticeCRF(random_state=0).fit(*sentences()).candidates_.found == 1.0
