@@ -50,7 +50,7 @@ async function unpackedBytes(data) {
 // The settings and the arrays of a file, by name.
 function readContent(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < HEADER || latin1(bytes.subarray(0, MAGIC.length)) !== MAGIC) {
+  if (bytes.length < HEADER || String.fromCharCode(...bytes.subarray(0, MAGIC.length)) !== MAGIC) {
     throw new Error("this is not a file of a tagger");
   }
   const version = view.getUint32(24, true), length = view.getUint32(28, true);
@@ -143,10 +143,6 @@ function crc32(bytes) {
     for (let k = 0; k < 8; k++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
   }
   return ~crc >>> 0;
-}
-
-function latin1(bytes) {
-  return new TextDecoder("utf-16le", { ignoreBOM: true }).decode(new Uint16Array(bytes));
 }
 
 // The numbers of the strings of a table, by a hash table over the bytes of the file; a byte before each

@@ -1,6 +1,7 @@
 """Sentences handed out to people, their labels logged, and learned at once."""
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -100,7 +101,8 @@ class Workbench(AbstractContextManager["Workbench"]):
         self.annotations = Annotations(sentences=pool.sentences)
         self.agreement = Agreement()
         self.order = Order(pool.sentences)
-        self._is_mixed, self._n_handed = measure == "mixed" and pool.gold is None, 0
+        self._is_mixed = measure == "mixed" and pool.gold is None
+        self._n_handed = Counter[str]()
         self._lock = threading.RLock()
         start = EmpiricalCRF() if start is None else start
         if pool.gold is not None:
@@ -151,8 +153,8 @@ class Workbench(AbstractContextManager["Workbench"]):
         """Hand out the next sentence to a person; None if none waits."""
         self._worker.wait(HASTE)
         with self._lock:
-            self._n_handed += 1
-            is_first = self._measure is None or (self._is_mixed and self._n_handed % 2 == 0)
+            self._n_handed[by] += 1
+            is_first = self._measure is None or (self._is_mixed and self._n_handed[by] % 2 == 0)
             sentence = (self.order.hand_out_first if is_first else self.order.hand_out)(by)
         return None if sentence is None else self.view(sentence)
 
