@@ -3,6 +3,7 @@
 QUESTIONS = {
     "accuracy": "How accurate is training by counting?",
     "annotation": "How many sentences have to be annotated?",
+    "annotation_keys": "Which order of sentences costs the fewest keys?",
     "annotation_service": "Does annotation survive kills and load?",
     "annotators": "What are the labels of several annotators worth?",
     "boosting": "Do boosted trees of pairs of labels pay off?",
