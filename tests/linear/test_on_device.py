@@ -322,9 +322,10 @@ def test_features_that_a_function_chooses_and_weights_of_tokens():
 
 
 def test_it_goes_on_from_earlier_weights_and_is_saved(tmp_path):
-    crf = CRF(device="cpu", warm_start=True, dtype="float32").fit(X, Y)
+    crf, here = (CRF(device=d, warm_start=True, dtype="float32").fit(X, Y) for d in ("cpu", None))
     n_iter = crf.n_iter_
     assert crf.fit(X, Y).n_iter_ < n_iter
+    assert_allclose(crf.loss_curve_[0], here.fit(X, Y).loss_curve_[0], rtol=1e-5)
     save_model(crf, tmp_path / "model")
     loaded, _ = load_model(tmp_path / "model")
     with pytest.raises(ValueError, match=r"it holds torch\.device"):
