@@ -57,8 +57,9 @@ def check_on_device(problem: Problem, solver: str, device: Any) -> torch.device:
     is_sparse = sp.issparse(X) or isinstance(problem.criterion, Piecewise)
     try:
         memory = Memory(1, X.dtype, torch.empty(0, device=device).device)
-        one = memory.tensor(np.ones((1, 1)))
-        float(_both(sp.csr_array([[1.0]]) if is_sparse else np.ones((1, 1)), memory)[0] @ one)
+        one = np.ones((1, 1))
+        with _full_precision(memory.device):
+            float(_both(sp.csr_array(one) if is_sparse else one, memory)[0] @ memory.tensor(one))
     except (RuntimeError, AssertionError, TypeError) as error:
         raise ValueError(
             f"device={str(device)!r} is not there, or has no {'sparse ' * is_sparse}products of "
@@ -100,15 +101,15 @@ def minimise(
     objective = DeviceObjective(problem, check_on_device(problem, "lbfgs", device))
     x = torch.tensor(x0, device=objective.device)
     options["overwrite_x0"] = True
-    with _full_precision():
+    with _full_precision(objective.device):
         result = lbfgs(objective, x, callback=tell, **options)
     result.update(x=np.array(OnDevice(result.x)), jac=np.array(OnDevice(result.jac)))
     return result
 
 
 @contextmanager
-def _full_precision() -> Iterator[None]:
-    """Let products of float32 have its precision on a GPU, which a setting of torch may lower."""
+def _full_precision(device: torch.device) -> Iterator[None]:
+    """Let products have the precision of their numbers, which settings of torch may lower."""
     settings = torch.backends.cuda.matmul
     # Torch refuses to read by its older name what was set by the newer one.
     is_new = hasattr(settings, "fp32_precision")
@@ -116,7 +117,8 @@ def _full_precision() -> Iterator[None]:
     before = getattr(settings, name)
     setattr(settings, name, full)
     try:
-        yield
+        with torch.autocast(device.type, enabled=False):
+            yield
     finally:
         setattr(settings, name, before)
 
@@ -280,7 +282,11 @@ def _sparse(matrix: Any, memory: Memory) -> torch.Tensor:
     )
     with warnings.catch_warnings(action="ignore"):  # that it is in beta
         return torch.sparse_csr_tensor(
-            *places, memory.tensor(matrix.data), size=matrix.shape, check_invariants=False
+            *places,
+            memory.tensor(matrix.data),
+            size=matrix.shape,
+            device=memory.device,
+            check_invariants=False,
         )
 
 

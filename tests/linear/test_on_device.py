@@ -280,6 +280,14 @@ def test_products_have_their_full_precision(monkeypatch, name):
         setattr(settings, name, before)
 
 
+def test_settings_of_torch_change_nothing():
+    crf = CRF(device="cpu", dtype="float32").fit(X, Y)
+    for context in (torch.autocast("cpu", torch.bfloat16), torch.device("meta")):
+        with context:
+            again = CRF(device="cpu", dtype="float32").fit(X, Y)
+        assert_array_equal(again.transitions_, crf.transitions_)
+
+
 def test_a_long_sequence_in_single_precision():
     rng, n = np.random.default_rng(5), 4
     offsets = np.array([0, 3000, 3010])
