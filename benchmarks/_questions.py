@@ -8,7 +8,7 @@ QUESTIONS = {
     "annotators": "What are the labels of several annotators worth?",
     "boosting": "Do boosted trees of pairs of labels pay off?",
     "browser": "How small can the file of a tagger be, and how fast is it in a browser?",
-    "calibration": "Are probabilities right, and can they be fixed?",
+    "calibration": "Are the probabilities calibrated?",
     "corpora": "Which model is best on which corpus?",
     "crf": "How fast is CRF, compared with python-crfsuite?",
     "criteria": "Which criterion labels chunks best, and at what cost?",
