@@ -88,7 +88,7 @@ def bars(rows: list[Row], n_names: int, column: str, title: str) -> str:
     drawing = []
     for i, (row, value) in enumerate(zip(rows, values, strict=True)):
         y = ROW * i
-        name = ", ".join(list(row.values())[:n_names])
+        name = ", ".join(filter(None, list(row.values())[:n_names]))
         name = html.escape(name if len(name) < 52 else name[:50] + "…")
         drawing.append(f'<text x="0" y="{y + 13}">{name}</text>')
         drawing.append(f'<text x="{WIDTH}" y="{y + 13}" class="value">{row[column]}</text>')
