@@ -10,10 +10,14 @@ import numpy as np
 import pycrfsuite as theirs
 import pytest
 from cases import for_each
+from hypothesis import HealthCheck, settings
+from hypothesis import given as given_any
+from hypothesis import strategies as st
 
 from sklearn_crcrf.compat import pycrfsuite as ours
 from sklearn_crcrf.compat.pycrfsuite._logparser import TrainLogParser
 from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.serving import load_tagger
 
 WORDS, Y = make_addresses(60, random_state=0)
 Y = [list(labels) for labels in Y]
@@ -98,6 +102,31 @@ def test_all_forms_of_tokens_are_tagged(path):
             expected = [a.marginal(label, 0) for label in a.labels()]
             assert [b.marginal(label, 0) for label in b.labels()] == pytest.approx(expected)
     assert b.tag(dict(token).keys() for token in X[0]) == a.tag([[*token] for token in X[0]])
+
+
+NAMES = st.sampled_from(["w:Main", "title", "next:w:St", "w", "é:日", b"w:Oak"]) | st.text(
+    "abé:日", max_size=20
+)
+VALUES = st.booleans() | st.floats(-3, 3) | st.integers(-3, 3) | st.sampled_from(["St", b"Main"])
+ATTRIBUTES = st.recursive(
+    st.dictionaries(NAMES, VALUES | st.lists(NAMES, max_size=3), max_size=5),
+    lambda inner: st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=4,
+)
+TOKENS = ATTRIBUTES | st.lists(NAMES, max_size=30) | st.tuples(NAMES, NAMES) | st.sets(NAMES)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given_any(st.lists(TOKENS, min_size=1, max_size=5))
+def test_any_tokens_have_their_labels_and_probabilities(path, tokens):
+    a, b, tagger = opened(theirs, path), opened(ours, path), load_tagger(path)
+    labels = a.tag(tokens)
+    assert labels == b.tag(tokens) == b.tag(ours.ItemSequence(tokens))
+    assert labels == tagger(tokens) == tagger(ours.ItemSequence(tokens))
+    assert b.probability(labels) == pytest.approx(a.probability(labels), abs=1e-9)
+    for t in range(len(tokens)):
+        for label in a.labels():
+            assert b.marginal(label, t) == pytest.approx(a.marginal(label, t), abs=1e-9)
 
 
 def test_errors_of_taggers(path, tmp_path):
