@@ -220,19 +220,15 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """
         check_scalar(k, "k", Integral, min_val=1)
 
-        def listed(found: list) -> list:
+        def best(
+            structure: Structure, scores: Scores, first: int, constraints: SubjectTo | None
+        ) -> list:
+            find = best_paths if constraints is None else constraints.best_paths
+            found = find(structure, scores, first, k)
             both = ((self.classes_[paths].tolist(), value.tolist()) for value, paths in found)
             return [list(zip(*each, strict=True)) for each in both]
 
-        def best(structure: Structure, scores: Scores, first: int) -> list:
-            return listed(best_paths(structure, scores, first, k))
-
-        def limited(
-            constrained: SubjectTo, structure: Structure, scores: Scores, first: int
-        ) -> list:
-            return listed(constrained.best_paths(structure, scores, first, k))
-
-        results, _ = self._map(X, best, requires="k_best", subject_to=subject_to, limited=limited)
+        results, _ = self._map(X, best, requires="k_best", subject_to=subject_to, asks=True)
         return [paths for result in results for paths in result]
 
     def confidence(self, X: Any, subject_to: Any = None) -> np.ndarray:
@@ -249,16 +245,17 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             1 for an empty sequence, 0 if no path is possible.
         """
 
-        def probability(structure: Structure, scores: Scores, first: int) -> np.ndarray:
+        def probability(
+            structure: Structure, scores: Scores, first: int, constraints: SubjectTo | None
+        ) -> np.ndarray:
+            if constraints is not None:
+                found = constraints.best_paths(structure, scores, first)
+                return np.array([probability.sum() for probability, _ in found])
             log_z = log_partition(structure, scores, first)
             maximum = structure.maximum(scores)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
             return np.exp(np.minimum(maximum, 0.0))  # the rounding error of huge scores exceeds 1
 
-        def limited(constrained: SubjectTo, *batch: Any) -> np.ndarray:
-            found = constrained.best_paths(*batch)
-            return np.array([probability.sum() for probability, _ in found])
-
-        results, _ = self._map(X, probability, subject_to=subject_to, limited=limited)
+        results, _ = self._map(X, probability, subject_to=subject_to, asks=True)
         return np.concatenate(results)
 
     def predict_spans(self, X: Any, scheme: str = "auto") -> list[list[tuple]]:
@@ -455,12 +452,12 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     def _map(
         self,
         X: Any,
-        function: Callable[[Structure, Scores, int], Any],
+        function: Callable[..., Any],
         allowed: Any = None,
         requires: str | None = None,
         subject_to: Any = None,
         scores: Callable[[Any, Any, Batch], Scores] | None = None,
-        limited: Callable[..., Any] | None = None,
+        asks: bool = False,
     ):
         """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
 
@@ -469,14 +466,15 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         X, allowed, subject_to : as in :meth:`predict`
         function : callable
             Takes the structure and scores of a batch, and the number of its first sequence. If
-            there are constraints, ``subject_to``, it must return label ids.
+            there are constraints, ``subject_to``, and it does not ask, it must return label ids.
         requires : str, optional
             The capability of the structure that the function needs.
         scores : callable, optional
             Takes a copy of this estimator, what it prepared, and a batch, and returns scores; by
             default as :meth:`_scores`.
-        limited : callable, optional
-            If there are constraints, it takes them before what the function takes, in its place.
+        asks : bool, default=False
+            Whether the function takes the constraints too, as ``constraints``; None if there are
+            none.
 
         Returns
         -------
@@ -489,9 +487,11 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         structure = fitted._structure(sequences.X)
         if requires is not None:
             structure.require([requires], type(self).__name__)
-        constrained = None
+        constrained, more = None, {}
         if subject_to is not None:
             constrained = SubjectTo(subject_to, sequences.mirror, structure, fitted.classes_)
+        if asks:
+            more = {"constraints": constrained if subject_to else None}
         prepared = fitted._prepare_scores(sequences.X)
         masks = None
         if allowed is not None:
@@ -502,10 +502,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             if masks is not None:
                 made = made.allow(masks[batch.start : batch.stop])
             check_shared_scores(made)
-            if constrained is not None and limited is not None and subject_to:
-                return limited(constrained, batch.structure, made, batch.first)
-            result = function(batch.structure, made, batch.first)
-            if constrained is None or limited is not None:
+            result = function(batch.structure, made, batch.first, **more)
+            if constrained is None or asks:
                 return result
             return constrained.enforce(result, batch.structure, made, batch.first)
 

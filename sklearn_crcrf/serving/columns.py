@@ -1,12 +1,10 @@
 """The columns of one sequence: what tokens hold, and what the steps of a pipeline make of it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Number
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from .._kernels.sizes import problem_of_nesting
+from .._kernels.text.tokens import number_items
 from ..utils.names import shown
 from ..utils.spelling import marked, spelling_feature
 from .content import Content
@@ -22,9 +20,6 @@ Step = Callable[[Columns], Columns]
 
 OUTSIDE = "<boundary"
 FARTHEST = 1000
-
-# Values of feature dicts that are symbols.
-SCALARS = str, Number, np.bool_
 
 
 def read_columns(tokens: Iterable, names: Sequence[str]) -> Columns:
@@ -53,62 +48,33 @@ def read_columns(tokens: Iterable, names: Sequence[str]) -> Columns:
         raise TypeError(
             f"tokens must be a list of the tokens of one sequence, but is {shown(tokens)}"
         )
-    rows = [_symbols(token, names, t) for t, token in enumerate(tokens)]
+    rows = [_as_dict(token, names, t) for t, token in enumerate(tokens)]
+    if not all(type(value) is str for row in rows for value in row.values()):
+        # Columns "key:inner" of what is nested, and numbers as strings.
+        keys, symbols, key_ids, symbol_ids, starts = number_items(rows, None)
+        items = [(keys[k], symbols[i]) for k, i in zip(key_ids, symbol_ids, strict=True)]
+        rows = [dict(items[start:stop]) for start, stop in pairwise(starts.tolist())]
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _symbols(token: Any, names: Sequence[str], position: int) -> Mapping[str, str]:
-    """Return the symbols of one token by column."""
+def _as_dict(token: Any, names: Sequence[str], position: int) -> Mapping[str, Any]:
+    """Return a token as a feature dict."""
     if isinstance(token, str) and len(names) == 1:
         return {names[0]: token}
     if isinstance(token, Mapping):
-        if all(type(value) is str for value in token.values()):
-            return token
-        return _flat(token, position)
+        return token
     if not isinstance(token, str) and hasattr(token, "__len__"):
         if len(token) != len(names):
             raise ValueError(
                 f"tokens, position {position}: the token has {len(token)} columns, "
                 f"but the model has {len(names)}"
             )
-        return _flat(dict(zip(names, token, strict=True)), position)
+        return dict(zip(names, token, strict=True))
     what = "a str" if len(names) == 1 else "a dict or a tuple"
     raise TypeError(
         f"tokens, position {position}: the token must be {what}, but is {shown(token)}, of type "
         f"{type(token).__name__}"
     )
-
-
-def _flat(token: Mapping, position: int) -> dict[str, str]:
-    """Return the columns of a feature dict, with columns ``"key:inner"`` of what is nested."""
-    columns: dict[str, str] = {}
-
-    def add(items: Mapping, prefix: str, level: int) -> None:
-        problem = problem_of_nesting(level, len(columns))
-        if problem is not None and level > 1:
-            raise ValueError(f"tokens, position {position}: the feature dict {problem}")
-        for key, value in items.items():
-            name = prefix + key
-            if isinstance(value, SCALARS) and value == value:
-                columns[name] = str(value)
-            elif isinstance(value, Mapping):
-                add(value, f"{name}:", level + 1)
-            elif isinstance(value, list | tuple | set | frozenset):
-                for member in value:
-                    if not isinstance(member, str):
-                        raise TypeError(
-                            f"tokens, position {position}: the members of {name!r} must be str, "
-                            f"but one is {shown(member)}"
-                        )
-                    columns[f"{name}:{member}"] = "True"
-            else:
-                raise TypeError(
-                    f"tokens, position {position}: {name!r} must be a str, number, dict or list, "
-                    f"but is {value!r}, of type {type(value).__name__}"
-                )
-
-    add(token, "", 1)
-    return columns
 
 
 def reader_of(content: Content, finish: Callable[[Columns], list]) -> Callable[[Iterable], list]:
