@@ -127,6 +127,11 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
             "X must be a list of sequences, a SequenceArray, an array, a sparse matrix or a "
             f"DataFrame, but is {'None' if X is None else f'a {type(X).__name__}'}"
         )
+    if hasattr(X, "ngroups"):
+        raise ValueError(
+            f"X is a {type(X).__name__}: pass X.agg(list) of one column, or read the table by "
+            "sklearn_crcrf.datasets.read_frame"
+        )
     X = without_arrow(X)
     if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc"):
         library = type(X).__module__.partition(".")[0]

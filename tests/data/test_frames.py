@@ -252,6 +252,13 @@ def test_frames_without_an_index_are_refused(frame):
         as_sequences(polars.DataFrame({"word": ["a", "b"]}))
 
 
+def test_groups_of_rows_are_refused():
+    groups = pd.DataFrame({"s": [1, 1, 2], "word": ["a", "b", "c"]}).groupby("s")["word"]
+    with pytest.raises(ValueError, match=r"X is a SeriesGroupBy: pass X.agg\(list\)"):
+        as_sequences(groups)
+    assert as_sequences(groups.agg(list)).X.tolist() == [["a", "b"], ["c"]]
+
+
 def test_a_list_of_frames_of_words():
     frames = [pd.DataFrame({"word": ["a", "b"]}), pd.DataFrame({"word": ["c"]})]
     with pytest.raises(ValueError, match=r"X, sequence 0: .* pandas.concat\(X, keys=range\(len\(X"):
