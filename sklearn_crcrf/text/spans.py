@@ -248,6 +248,11 @@ def checked_spans(text: str, spans: Iterable, name: str = "spans") -> list[Span]
     >>> checked_spans("Ann", [(0, 3, "PER")])
     [Span(start=0, end=3, label='PER', probability=None)]
     """
+    if isinstance(spans, str):
+        raise ValueError(
+            f"{name} must be a list of (start, end, label), but is the string {spans!r:.80}; "
+            "json.loads reads a list that is written in JSON"
+        )
     check_several(spans, name)
     checked = []
     for span in spans:

@@ -113,6 +113,7 @@ def test_spans_that_share_only_a_token():
         ([(0, 1)], r"must be \(start, end, label\)"),
         ([3], "must be"),
         (["abc"], "must be"),
+        ('[[0, 1, "A"]]', "must be a list of .*; json.loads reads a list"),
         ([{"start": 0, "end": 1, "label": "A"}], r"must be \(start, end, label\), got {"),
     ],
 )
