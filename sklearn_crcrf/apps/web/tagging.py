@@ -170,7 +170,7 @@ def _labeller(
     return lambda sentences: [tagger(tokens) for tokens in sentences]
 
 
-def _sentences(content: dict[str, Any], tagger: TextTagger, columns: Columns) -> list[tuple]:
+def _sentences(content: dict[str, Any], tagger: TextTagger, columns: Columns = None) -> list[tuple]:
     """Read the sentences of a request: of its text, or as they are given."""
     given = [name for name in GIVEN if name in content]
     if len(given) != 1:
