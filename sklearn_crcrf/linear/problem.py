@@ -130,6 +130,18 @@ class Problem(NamedTuple):
         state = shared.data if sp.issparse(shared) else shared.reshape(-1)
         return problem, start._replace(state=state)
 
+    def absolute_penalty(self, c1: float) -> float | np.ndarray:
+        """Return the strength of a penalty of absolute values, for each weight if they differ.
+
+        A shared weight w stands for k weights of w / sqrt(k), whose absolute values sum to
+        sqrt(k) times its own.
+        """
+        if self.duplicates is None:
+            return c1
+        n_labels = self.n_labels if self.pairs is None else np.diff(self.pairs.indptr)
+        own = np.repeat(self.duplicates.scale, n_labels)
+        return c1 * np.append(own, np.ones(self.terms().n_weights - len(own)))
+
     def of(self, corpus: Corpus) -> "Problem":
         """Return the same problem with other sequences."""
         if self.duplicates is not None:

@@ -7,7 +7,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
+from sklearn_crcrf import CRF
+from sklearn_crcrf.linear import problem
 from sklearn_crcrf.linear.duplicate_columns import find_duplicates
 
 matrices = hnp.arrays(
@@ -91,3 +94,27 @@ def test_indices_of_any_size_in_read_only_memory():
     for array in (X.data, X.indices, X.indptr):
         array.flags.writeable = False
     assert_array_equal(find_duplicates(X, []).group, [0, 0, 1])
+
+
+@pytest.mark.parametrize("features", ["all", "observed"])
+def test_the_penalty_of_absolute_values_is_the_same(monkeypatch, features):
+    words = ["ab", "abc", "b", "cd", "cde", "ab", "d", "bcd"]
+    X = [[{f"{k}{c}": True for c in w for k in "xyz"} | {"n": len(w)} for w in words]] * 3
+    y = [["A", "B", "A", "C", "B", "A", "C", "B"]] * 3
+    crf = CRF(c1=0.2, sigma=2.0, features=features, max_iter=60, tol=1e-10)
+    fitted = []
+    for fewer in (problem.FEWER, 0.0):
+        monkeypatch.setattr(problem, "FEWER", fewer)
+        fitted.append(clone(crf).fit(X, y))
+    merged, apart = fitted
+    # Steps are kept in single precision.
+    assert_allclose(merged.loss_curve_[:8], apart.loss_curve_[:8], rtol=1e-7)
+    assert merged.loss_curve_[-1] == pytest.approx(apart.loss_curve_[-1], rel=1e-6)
+    assert_allclose(merged.coef_.toarray(), apart.coef_.toarray(), atol=2e-3)
+    assert merged.coef_.toarray()[[0, 1, 2]].std(axis=0).max() < 1e-12
+
+
+def test_attributes_that_occur_with_other_labels_stay_apart():
+    X = sp.csr_array(np.ones((2, 3)))
+    pairs = sp.csr_array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
+    assert_array_equal(find_duplicates(X, [], pairs).group, [0, 1, 0])

@@ -14,7 +14,7 @@ import numpy as np
 from ...data.ragged import SequenceArray, object_array
 from ...data.vocabulary import Vocabulary
 from ...estimators.crfsuite import CRFsuiteCRF
-from ...estimators.crfsuite.algorithms import FrequentFeatures, estimator_of
+from ...estimators.crfsuite.algorithms import estimator_of
 from ...estimators.crfsuite.weights import as_crfsuite_model
 from ...feature_extraction import SequenceVectorizer
 from ...feature_extraction.vectorizer import Attributes, matrix_of, read_attributes
@@ -336,8 +336,10 @@ class Trainer:
         is_known = np.repeat(trains, rows.lengths)
         y = np.where(is_known, np.array(self._y), -1).astype(np.int32)
         corpus = Corpus(rows.data, y, Chain(rows.offsets), np.ones(len(trains)))
-        settings = (self._parameters[name] for name in [*PARAMETERS][:N_FEATURES])
-        pairs, transitions, *_ = FrequentFeatures(*settings)(corpus, len(self._labels))
+        names = "min_freq", "all_possible_states", "all_possible_transitions"
+        values = (self._parameters[name] for name in [*PARAMETERS][:N_FEATURES])
+        chosen: Any = estimator_of(CRFsuiteCRF(**dict(zip(names, values, strict=True)))).features
+        pairs, transitions, *_ = chosen(corpus, len(self._labels))
         n_pairs = len(self._attributes) * len(self._labels) if pairs is None else pairs.nnz
         return int(n_pairs + transitions.sum())
 

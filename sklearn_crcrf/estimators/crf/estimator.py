@@ -379,7 +379,7 @@ default="log_loss"
         if not {*options} <= {*SOLVERS[solver].options}:
             raise ValueError(f'solver="{solver}" does not take solver_options={options}')
         start = self._start(problem, before)
-        if solver == "lbfgs":
+        if solver in ("lbfgs", "owlqn"):
             problem, start = problem.merge_duplicates(start)
         x0 = problem.vector(start)
         shard: Any = None if held_out is None else problem.of(held_out).shard()

@@ -185,7 +185,7 @@ def _owlqn(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> Op
     options.update(n_threads=problem.n_threads, overwrite_x0=True)
     if problem.parts is None:
         options["narrow"] = narrow
-    return owlqn(objective, x0, c1=c1, **options)
+    return owlqn(objective, x0, c1=problem.absolute_penalty(c1), **options)
 
 
 def _sgd(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:

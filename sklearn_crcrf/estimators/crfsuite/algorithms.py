@@ -58,7 +58,7 @@ def estimator_of(given: Any) -> CRF | OnlineClassifier:
     return CRF(
         sigma=(2.0 * c2) ** -0.5 if c2 > 0 else np.inf,
         c1=c1,
-        features=FrequentFeatures(
+        features=_FrequentFeatures(
             told.get("min_freq", 0.0),
             told.get("all_possible_states", False),
             told.get("all_possible_transitions", False),
@@ -91,7 +91,7 @@ def _online_estimator_of(told: dict, algorithm: str, common: dict) -> OnlineClas
     )
 
 
-class FrequentFeatures(NamedTuple):
+class _FrequentFeatures(NamedTuple):
     """The features that CRFsuite chooses: the values of an attribute are summed to a frequency."""
 
     min_freq: float
