@@ -190,10 +190,7 @@ def _sentences(content: dict[str, Any], tagger: TextTagger, columns: Columns = N
 
 def _refuse_text(columns: Columns) -> None:
     if columns is not None:
-        raise BadRequest(
-            "the model needs columns: send 'tokens' or 'sentences', made of lists of "
-            f"{_kind_of_tokens(columns)}, and no 'text'"
-        )
+        raise BadRequest("the model needs columns: send 'tokens' or 'sentences', and no 'text'")
 
 
 def _kind_of_tokens(columns: Columns) -> str:
