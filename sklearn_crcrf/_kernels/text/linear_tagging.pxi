@@ -166,8 +166,16 @@ cdef class LinearTagger(BatchTagger):
         free(single)
         return has_memory
 
+    def __call__(self, tokens):
+        """The labels of the best path."""
+        cdef SequencePaths paths = self.read_paths(tokens, None)
+        return [] if paths is None else paths.find_best()
+
     def paths_of(self, tokens, otherwise):
         """The paths of one sequence, or None if it is empty; see SequencePaths."""
+        return self.read_paths(tokens, otherwise)
+
+    cdef SequencePaths read_paths(self, tokens, otherwise):
         cdef:
             Attributes attributes
             SequencePaths paths = None
@@ -176,8 +184,11 @@ cdef class LinearTagger(BatchTagger):
         try:
             if kept:
                 paths = SequencePaths(self.chain, self.labels, len(kept), otherwise)
-                with nogil:
+                if paths.is_short():
                     has_memory = self.write_padded(&attributes, paths.scores)
+                else:
+                    with nogil:
+                        has_memory = self.write_padded(&attributes, paths.scores)
                 if not has_memory:
                     raise MemoryError
             return paths

@@ -40,8 +40,15 @@ cdef class SequencePaths:
                 paths.scores[t * width + j] = state[t, j] if j < tables.step.n else NAN
         return paths
 
+    cdef bint is_short(self):
+        """Whether the interpreter lock is kept."""
+        return self.length * self.tables.step.n < SHORT
+
     def best(self):
         """The labels of the best path."""
+        return self.find_best()
+
+    cdef list find_best(self):
         cdef:
             int64_t width = self.tables.step.width, n = self.length
             size_t n_delta = n * width, n_work = width + n * self.tables.step.n_words
@@ -52,9 +59,12 @@ cdef class SequencePaths:
         try:
             if memory == NULL:
                 raise MemoryError
-            with nogil:
-                memcpy(delta, self.scores, n_delta * sizeof(double))
+            memcpy(delta, self.scores, n_delta * sizeof(double))
+            if self.is_short():
                 decoded = self.tables.decode(NULL, n, delta, delta + n_delta, path)
+            else:
+                with nogil:
+                    decoded = self.tables.decode(NULL, n, delta, delta + n_delta, path)
             check_decoded(decoded, -1)
             return spelled(self.labels, path, n)
         finally:
