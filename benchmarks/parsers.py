@@ -282,6 +282,7 @@ def loaded(loading: str, path: str, sequence: list) -> tuple[float, float]:
 
 def right_table(tasks: Sequence[Task], args: argparse.Namespace) -> Table:
     columns = ["program", "sequences", "python-crfsuite", "CRFsuiteCRF", *MODELS, "target", "met"]
+    columns.append("EmpiricalCRF of the same dicts, fitted")
     return "Whole sequences right, per cent of the test part", columns, right_rows(tasks)
 
 
@@ -292,11 +293,16 @@ def right_rows(tasks: Sequence[Task]) -> Iterator[list[str]]:
         right = [tag(model, task.test_attributes), crf.predict(task.test_attributes)]
         words, test_words = map(words_of, (task.train[0], task.test[0]))
         right += [make().fit(words, task.train[1]).predict(test_words) for make in MODELS.values()]
+        if isinstance(task.attributes[0][0], dict):
+            counted = EmpiricalCRF(exponents="fit").fit(task.attributes, task.train[1])
+            right.append(counted.predict(task.test_attributes))
         figures = [100 * sequence_accuracy(task.test[1], labels) for labels in right]
-        least = LEAST_RIGHT.get(task.program.name)
+        of_words, least = 2 + len(MODELS), LEAST_RIGHT.get(task.program.name)
         yield [
-            *(task.program.name, f"{len(test_words):,}", *(f"{figure:.2f}" for figure in figures)),
+            *(task.program.name, f"{len(test_words):,}"),
+            *(f"{figure:.2f}" for figure in figures[:of_words]),
             *(["", ""] if least is None else [f">= {least:g}", yes_or_no(figures[3] >= least)]),
+            *([f"{figure:.2f}" for figure in figures[of_words:]] or [""]),
         ]
 
 
