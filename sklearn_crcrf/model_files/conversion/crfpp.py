@@ -115,6 +115,8 @@ def write_crfpp_model(pipeline: Any, path: str | os.PathLike) -> None:
     ['version: 100', 'cost-factor: 1', 'maxid: 8', 'xsize: 1', '', 'D', 'N', '']
     """
     model = from_pipeline(pipeline, "crf++", "CRF++")
+    if not model.attributes:
+        raise ValueError("a model of CRF++ cannot hold no weights: all of this one are zero")
     for names, what in ((model.labels, "the label"), (model.attributes, "the attribute")):
         for name in names:
             if not name or re.search(r"[ \t\n\r\0]", name):

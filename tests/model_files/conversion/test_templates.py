@@ -363,6 +363,9 @@ def test_what_models_of_crfpp_and_wapiti_cannot_hold(tmp_path):
             write(edges.fit(WORDS, LABELS), path)
     with pytest.raises(ValueError, match="a template of syntax='wapiti'"):
         write_crfpp_model(fitted(CRF()), path)
+    one_label = make_pipeline(TemplateFeatures("U:%x[0,0]"), CRF()).fit([["a"]], [["D"]])
+    with pytest.raises(ValueError, match="all of this one are zero"):
+        write_crfpp_model(one_label, path)
     assert not path.exists()
 
 
