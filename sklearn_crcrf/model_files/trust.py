@@ -55,7 +55,7 @@ NAMED_TUPLES = {
     "counts.counts": ["Table", "Template"],
     "counts.observations": ["Plan"],
     "counts.rows": ["Rows"],
-    "estimators.crfsuite.algorithms": ["FrequentFeatures"],
+    "estimators.crfsuite.algorithms": ["_FrequentFeatures"],
     "estimators.empirical.transitions": ["Transitions"],
     "estimators.induction.conjunctions": ["Conjunctions"],
     "estimators.lattice.candidates": ["CandidateStatistics"],
