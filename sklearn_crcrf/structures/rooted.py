@@ -185,7 +185,9 @@ class Rooted(Structure):
         batch = BatchScores(self.offsets, scores)
         best_other_labelling(self.levels, batch, y, best, labels, is_possible)
         differing = np.where(is_possible, self.score(scores, labels)[0], -np.inf)
-        return np.where(np.isnan(value), value, differing), labels
+        value = np.where(np.isnan(value), value, differing)
+        is_none = np.repeat(np.isneginf(value), np.diff(self.offsets))
+        return value, np.where(is_none, y, labels)
 
     def _maximum(self, scores: Scores, best: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the best labellings, and the best scores of each node and the nodes below it."""

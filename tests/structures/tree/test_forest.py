@@ -99,6 +99,15 @@ def test_the_best_other_labelling_is_the_best_of_all_others(case, random):
         assert np.isfinite(v) == (best[a:b] != y[a:b]).any()
 
 
+def test_the_given_labelling_is_returned_where_none_is_possible():
+    forest = Forest(np.array([0, 3]), np.array([-1, -1, -1]))
+    state = np.array([[0.0, 1.0], [1.0, 0.0], [-np.inf, -np.inf]])
+    y = np.array([0, 0, 0], dtype=np.int32)
+    value, best = forest.best_excluding(Scores.of(state, np.zeros((2, 2))), y)
+    assert value == -np.inf
+    assert_array_equal(best, y)
+
+
 @given(forests(), st.randoms())
 def test_sums_over_other_labellings(case, random):
     forest, enumerated, scores, weight = both(case)
