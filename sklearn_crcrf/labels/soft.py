@@ -313,6 +313,9 @@ def _ordered(labels: Any) -> tuple[np.ndarray, np.ndarray]:
     if not _is_collection(labels) or isinstance(labels, (Set, Mapping)):  # which have no order
         raise ValueError(f"labels must be a list of labels, but is of type {type(labels).__name__}")
     given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    for column, label in enumerate(given):
+        if label is None:
+            raise ValueError(f"labels, position {column}: None is no label")
     classes, place = encode_labels(SequenceArray.from_sequences([given]), "labels")
     if len(classes) < len(given):
         twice = int(np.argmax(np.bincount(place) > 1))

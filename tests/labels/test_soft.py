@@ -109,7 +109,7 @@ PAIRS = [row[:-1, :, None] * row[1:, None, :] for row in ROWS]
         (ROWS, {"labels": 3}, "labels must be a list of labels, but is of type int"),
         (ROWS, {"labels": {"V", "D", "N"}}, "labels must be a list of labels, but is of type set"),
         (ROWS, {"labels": ["V", "D", "V"]}, "labels: 'V' is the label of several columns"),
-        (ROWS, {"labels": ["V", "D", None]}, "labels, .*position 2: the label must be hashable"),
+        (ROWS, {"labels": ["V", "D", None]}, "labels, position 2: None is no label"),
         (ROWS, {"labels": "VDN"}, "labels is the single string"),
         (ROWS, {"labels": None, "pair_marginals": PAIRS}, "pair_marginals need labels"),
         (ROWS, {"pair_marginals": ROWS}, r"pair_marginals, sequence 0: .* shape \(2, 3, 3\)"),
