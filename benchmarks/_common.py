@@ -26,7 +26,7 @@ from _questions import QUESTIONS
 from _report import Report
 from threadpoolctl import threadpool_info
 
-from sklearn_crcrf import CRF, EmpiricalCRF
+from sklearn_crcrf import CRF, EmpiricalCRF, __version__
 from sklearn_crcrf.datasets import Splits, fetch_conll2000, load_brown_splits, load_dutch_ner
 from sklearn_crcrf.linear import Weights
 
@@ -34,7 +34,7 @@ MODES: dict[str, Callable[[], EmpiricalCRF]] = {
     "paper": EmpiricalCRF.ecrn,
     "default": EmpiricalCRF,
 }
-PACKAGES = ("sklearn-crcrf", "numpy", "scipy", "scikit-learn", "python-crfsuite")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "python-crfsuite")
 
 
 def begin(
@@ -151,6 +151,8 @@ def yes_or_no(met: bool) -> str:
 
 
 def _versions() -> Iterable[str]:
+    # It may be measured in a checkout that is not installed.
+    yield f"sklearn-crcrf {__version__}"
     for name in PACKAGES:
         try:
             yield f"{name} {metadata.version(name)}"

@@ -1,4 +1,4 @@
-"""Parameters of which a docstring says that they are as those of another one, written out."""
+"""Writes out the parameters that a docstring takes from another one, as in "X : as in fit"."""
 
 import contextlib
 import re
