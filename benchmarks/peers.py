@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Callable, Iterator, Sequence
+from subprocess import TimeoutExpired
 
 from _common import begin  # before numpy
 
@@ -86,6 +87,9 @@ def rows(
             trained = program(*train)
         except ImportError as error:
             yield [name, *[""] * 4, f"not run: {error}"]
+            continue
+        except TimeoutExpired as error:
+            yield [name, "", "", f"stopped after {error.timeout:.0f}", "", ""]
             continue
         seconds, start = cpu() - start, cpu()
         predicted = trained.label(X)
