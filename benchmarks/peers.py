@@ -3,7 +3,6 @@
 import argparse
 import os
 from collections.abc import Callable, Iterator, Sequence
-from subprocess import TimeoutExpired
 
 from _common import begin  # before numpy
 
@@ -88,8 +87,8 @@ def rows(
         except ImportError as error:
             yield [name, *[""] * 4, f"not run: {error}"]
             continue
-        except TimeoutExpired as error:
-            yield [name, "", "", f"stopped after {error.timeout:.0f}", "", ""]
+        except TimeoutError as error:
+            yield [name, "", "", str(error), "", ""]
             continue
         seconds, start = cpu() - start, cpu()
         predicted = trained.label(X)
