@@ -186,15 +186,19 @@ class Tabulator:
             rows = rows.toarray() if sp.issparse(rows) else rows
             bins = self._bin(rows, [f"x{j}" for j in range(rows.shape[1])])
             return join_columns([_same_words(len(rows)), bins]), None
-        if self.words not in content.names:
-            raise ValueError(
-                f"X has no column {self.words!r}, which holds the words, but {_some(content.names)}"
-            )
+        names = [*content.names]
+        if self.words not in names:
+            message = f"X has no column {self.words!r}, which holds the words, but {_some(names)}"
+            if not (self.has_keys and isinstance(content, ItemTable)):
+                raise ValueError(message)
+            # Tokens without a word are fine beside others that have one, so they are fine alone.
+            warn_caller(f"{message}: all words are unknown")
+            names.append(self.words)
         bag = content.bag(self.columns) if self.has_bag else None
         known = {*self.columns}
-        others = [] if self.has_bag else [name for name in content.names if name not in known]
+        others = [] if self.has_bag else [name for name in names if name not in known]
         # Of other columns only a few are made, to notice an error.
-        wanted = [*(name for name in content.names if name in known), *others[:FEW_NAMES]]
+        wanted = [*(name for name in names if name in known), *others[:FEW_NAMES]]
         table = _columns_of(content, wanted)
         not_symbols = {self.words, *self._numbers}
         # In an order that does not depend on X.
@@ -262,6 +266,8 @@ def _usual_names(content: ItemTable) -> list[str]:
 
 def _some(names: Sequence[str]) -> str:
     """Name a few of the columns, for a message."""
+    if not names:
+        return "none at all"
     more = f" and {len(names) - FEW_NAMES:,} more" if len(names) > FEW_NAMES else ""
     return ", ".join(map(repr, names[:FEW_NAMES])) + more
 

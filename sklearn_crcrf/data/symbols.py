@@ -347,7 +347,7 @@ class ItemTable:
         return usual or [least[1]][: len(self.names)]
 
     def columns(self, names: Sequence[str] | None = None) -> SymbolTable:
-        """Return a column for each of some keys, by default of all.
+        """Return a column for each of some keys, by default of all; empty if no token has the key.
 
         Raises
         ------
@@ -365,7 +365,7 @@ class ItemTable:
         categories = []
         place = {name: k for k, name in enumerate(self.names)}
         for j, name in enumerate(names):
-            entries = slice(*self._by_key.indptr[place[name] :][:2])
+            entries = slice(*self._by_key.indptr[place[name] :][:2]) if name in place else slice(0)
             tokens, ids = self._by_key.indices[entries], self._by_key.data[entries]
             codes[tokens, j], first = number_keys(ids.astype(np.int64))
             categories.append(self._symbols[ids[first]])

@@ -219,8 +219,20 @@ def test_observation_names_the_words():
     )
     with pytest.raises(ValueError, match=r"observation='lemma' is not among the columns of X"):
         EmpiricalCRF(observation="lemma").fit(first, y)
-    with pytest.raises(ValueError, match="X has no column 'word', which holds the words"):
-        crf.predict([[{"last": "s"}]])
+    for other in ([["dog"]], frame([["dog"]]).rename(columns={"word": "lemma"})):
+        with pytest.raises(ValueError, match="X has no column 'word', which holds the words"):
+            crf.predict(other)
+
+
+def test_tokens_without_the_word_are_the_same_alone_and_beside_others():
+    crf = EmpiricalCRF(observation="word").fit(dicts(X, last=lambda w: w[-1]), y)
+    tagger = crf.tagger()
+    for tokens in ([{"last": "s"}], [{}, {"last": "e"}], [{}]):
+        with pytest.warns(UserWarning, match="no column 'word', .*: all words are unknown"):
+            alone = crf.predict([tokens])
+        with warnings.catch_warnings(action="error"):
+            beside = crf.predict([tokens, *dicts(NEW, last=lambda w: w[-1])])
+        assert alone[0] == beside[0] == tagger(tokens)
 
 
 def test_the_order_of_keys_does_not_decide_what_the_words_are():
