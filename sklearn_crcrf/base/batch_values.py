@@ -24,7 +24,8 @@ def best_paths(
     structure: Structure, scores: Scores, first: int, k: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the probabilities and the label ids of the k best paths of each sequence."""
-    log_z, found = log_partition(structure, scores, first), []
+    structure, found = structure.for_k_best(), []
+    log_z = log_partition(structure, scores, first)
     for z, (values, paths) in zip(log_z, structure.k_best(scores, k), strict=True):
         # The rounding error of huge scores exceeds their differences.
         probability = np.exp(values - values.max(initial=z))

@@ -254,6 +254,14 @@ or SoftLabels
         log_z, marginals = self.marginals(scores)
         return log_z, Candidates.above(marginals, threshold, gold)
 
+    def for_k_best(self) -> "Structure":
+        """Return the structure of whose labellings :meth:`k_best` finds the best.
+
+        It is another one if this one leaves out labels that :meth:`k_best` needs: its log-partition
+        gives the probabilities of these labellings.
+        """
+        return self
+
     def takes_triangles(self, n_labels: int) -> bool:
         """Return whether three tokens that are linked to each other can have scores together."""
         return False

@@ -13,8 +13,8 @@ from ..lattice.pruning import MOST_OF_RUNS, chain_candidates, prune_higher_order
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .chain import Chain
 
-# In k best paths, what a threshold is multiplied by if it leaves too few paths, and the least one.
-SMALLER, LEAST = 1e-6, 1e-30
+# The largest threshold of the k best paths, which may have unlikely labels.
+LEAST = 1e-30
 
 
 class HigherOrderChain(Structure):
@@ -129,21 +129,13 @@ class HigherOrderChain(Structure):
         return lattice.sample(of_runs, n_samples, rng)
 
     def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """As :meth:`Capabilities.k_best`; more labels are likely where there are too few paths."""
-        lattice, of_runs = self.lattice(scores)
-        found, threshold = lattice.k_best(of_runs, k), self.threshold
-        with np.errstate(divide="ignore"):
-            n_paths = np.exp(np.minimum(np.diff(self.offsets) * np.log(scores.state.shape[1]), 50))
-        wanted = np.minimum(np.round(n_paths), k)
-        few = np.flatnonzero([len(values) for values, _ in found] < wanted)
-        while len(few) and threshold > LEAST:
-            threshold *= SMALLER
-            part, (_, _, own) = self.take(few), self.chain.subset(few, scores)
-            lattice, of_runs = part._lattice(own, part._candidates(own, threshold))
-            for unit, best in zip(few, lattice.k_best(of_runs, k), strict=True):
-                found[unit] = best
-            few = few[[len(found[unit][0]) < wanted[unit] for unit in few]]
-        return found
+        """As :meth:`Capabilities.k_best`, of :meth:`for_k_best`."""
+        lattice, of_runs = self.for_k_best().lattice(scores)
+        return lattice.k_best(of_runs, k)
+
+    def for_k_best(self) -> "HigherOrderChain":
+        """Return the same chains with more labels: as many for any k, so that k changes nothing."""
+        return HigherOrderChain(self.offsets, self.run_scores, min(self.threshold, LEAST))
 
     def span_log_probability(self, scores: Scores, *spans: Any, **neighbours: Any) -> np.ndarray:
         """As :meth:`Capabilities.span_log_probability`; -inf for labels that are left out."""
@@ -161,7 +153,7 @@ class HigherOrderChain(Structure):
     ) -> tuple[Lattice, LatticeScores]:
         """As :meth:`Capabilities.unit_lattice`, of the most probable labels."""
         part, own = self.take(slice(unit, unit + 1)), scores.tokens(self._tokens_of(unit))
-        candidates = part._candidates(own, min(self.threshold, LEAST))
+        candidates = part._candidates(own, self.for_k_best().threshold)
         if also is not None:
             chosen = np.zeros(own.state.shape, dtype=bool)
             chosen[candidates.token, candidates.label] = True

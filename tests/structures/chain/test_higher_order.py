@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
+from sklearn_crcrf.base.batch_values import best_paths
 from sklearn_crcrf.structures import (
     Chain,
     HigherOrderChain,
@@ -115,6 +116,17 @@ def test_k_best_paths_may_have_labels_below_the_threshold(order):
         every, path_scores = _paths(order, a, b)
         assert_allclose(values, np.sort(path_scores)[::-1][:10])
         assert [*map(tuple, paths)] == [every[i] for i in np.argsort(-path_scores)[:10]]
+
+
+@orders
+def test_k_does_not_change_the_best_paths(order):
+    structure = chain_of(order, 0.3)
+    for few, all_of_them in zip(
+        best_paths(structure, SCORES, 0, 2), best_paths(structure, SCORES, 0, 10**4), strict=True
+    ):
+        for mine, theirs in zip(few, all_of_them, strict=True):
+            assert_allclose(mine, theirs[: len(mine)], rtol=1e-12)
+        assert_allclose(all_of_them[0].sum(), 1.0)
 
 
 def test_no_label_is_left_out_if_no_path_would_be_possible():
