@@ -42,6 +42,7 @@ from .batches import Batch, batches_of
 from .constrained import SubjectTo, refuse_subject_to
 from .contributions import Contributions, path_contributions
 from .docstrings import documented
+from .no_tokens import NoTokensError
 from .sample_weight import token_weights
 from .summary import SummaryMixin
 
@@ -397,7 +398,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """Convert the training data to the common form and check it; weights are per token."""
         sequences, weights = self._check_labelled(X, y, sample_weight, reset)
         if sequences.X.offsets[-1] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
+            raise NoTokensError
         if not weights.any():
             raise ValueError("sample_weight is zero for all tokens")
         return sequences, weights

@@ -11,6 +11,7 @@ from sklearn.base import _fit_context, clone
 from ..base.batches import Batch
 from ..base.classifier import BaseSequenceClassifier
 from ..base.docstrings import documented
+from ..base.no_tokens import may_bring_no_tokens
 from ..base.weights import NamedWeights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray, n_tokens
@@ -169,6 +170,7 @@ class CountingClassifier(BaseSequenceClassifier):
             twin._estimate_in_order(counts)
         return self
 
+    @may_bring_no_tokens
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self,
@@ -236,6 +238,7 @@ class CountingClassifier(BaseSequenceClassifier):
         self._postpone(Pending(fitted, counts), since)
         return self
 
+    @may_bring_no_tokens
     def forget(
         self,
         X: Any,

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from ...base.docstrings import documented
+from ...base.no_tokens import may_bring_no_tokens
 from ...base.weights import NamedWeights, Weights
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
@@ -244,6 +245,7 @@ default="log_loss"
                 twin._fit(X, y, sample_weight, known, progress=progress)
         return self
 
+    @may_bring_no_tokens
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self,

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ...base.docstrings import documented
+from ...base.no_tokens import may_bring_no_tokens
 from ...base.weights import Weights
 from ...labels.constraints.constraints import forbidden_scores
 from ...linear.classifier import LinearChainClassifier
@@ -122,6 +123,7 @@ class OnlineClassifier(OnlineParameters, ExamplesClassifier):
                 twin._fit(X, y, sample_weight, known, progress=progress)
         return self
 
+    @may_bring_no_tokens
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Train for one epoch on more data, starting from the current weights.

@@ -1,0 +1,58 @@
+"""Estimators that train further on data without tokens."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import sklearn_crcrf
+from sklearn_crcrf import EmpiricalCRF, TextTagger
+
+X, y = [["the", "dog"], ["a", "cat"], ["dogs"]], [["D", "N"], ["D", "N"], ["N"]]
+NOTHING = [[], [[]], [[], []]]
+
+
+def learners():
+    public = (getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__)
+    classes = (c for c in public if isinstance(c, type) and c is not TextTagger)
+    return [e for e in (c() for c in classes if hasattr(c, "partial_fit")) if _learns(e)]
+
+
+def _learns(estimator):
+    return hasattr(estimator, "partial_fit")
+
+
+def test_all_learners_are_tried():
+    assert len(learners()) > 8
+
+
+@pytest.mark.parametrize("learner", learners(), ids=lambda e: type(e).__name__)
+def test_later_data_without_tokens_changes_nothing(learner):
+    learner.partial_fit(X, y)
+    before = learner.predict_proba(X) if hasattr(learner, "predict_proba") else learner.predict(X)
+    for nothing in NOTHING:
+        assert learner.partial_fit(nothing, nothing) is learner
+    after = learner.predict_proba(X) if hasattr(learner, "predict_proba") else learner.predict(X)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match=r"\by\b"):
+        learner.partial_fit([[]], [["D"]])
+
+
+@pytest.mark.parametrize("learner", learners(), ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("classes", [None, ["D", "N"]])
+def test_the_first_data_needs_a_token(learner, classes):
+    for nothing in NOTHING:
+        with pytest.raises(ValueError, match="X has no tokens: at least one sequence must not"):
+            clone(learner).partial_fit(nothing, nothing, classes=classes)
+
+
+def test_nothing_is_forgotten():
+    crf = EmpiricalCRF().partial_fit(X, y)
+    before = crf.predict_proba(X)
+    after = crf.forget([[]], [[]]).predict_proba(X)
+    np.testing.assert_array_equal(np.concatenate(before), np.concatenate(after))
+
+
+def test_a_text_without_tokens():
+    tagger = TextTagger(EmpiricalCRF()).partial_fit(["the dog"], [[(0, 3, "D")]])
+    assert tagger.partial_fit([""], [[]]).predict(["the dog"])[0][0].label == "D"
