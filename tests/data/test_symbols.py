@@ -170,8 +170,8 @@ def test_invalid_token_among_strings(token, message):
         ({"w": float("nan")}, "'w' must be a str, number, dict or list, but is nan"),
         ({"w": b"x"}, "'w' must be .*, but is .*, of type bytes"),
         ({"w": {"v": None}}, "'w:v' must be .*, but is None"),
-        ({"w": [["x"]]}, "the members of 'w' must be str, but is .*, of type list"),
-        ({"w": ["x", None]}, "the members of 'w' must be str, but is None"),
+        ({"w": [["x"]]}, "a member of 'w' must be a str, but is .*, of type list"),
+        ({"w": ["x", None]}, "a member of 'w' must be a str, but is None"),
         ({3: "x"}, "a key of a feature dict must be a str, but is .*, of type int"),
     ],
 )

@@ -217,7 +217,7 @@ def test_wrong_min_freq(value, error):
         ({"w": 10**400}, "the value of 'w' must be .*, but is .*, of type int"),
         ({"w": float("nan")}, "the value of 'w' must be .*, but is nan"),
         ({"w": {"v": np.inf}}, "the value of 'w:v' must be .*, but is inf"),
-        ({"w": ["x", 3]}, "the members of 'w' must be str, but is .*, of type int"),
+        ({"w": ["x", 3]}, "a member of 'w' must be a str, but is .*, of type int"),
         ({3: "x"}, "a key of a feature dict must be a str, but is .*, of type int"),
     ],
 )

@@ -161,7 +161,7 @@ cdef class AttributeReader:
             PyObject *symbol = <PyObject *>TRUE if self.separator is None else NULL
         if isinstance(value, LISTS):
             inner = joined(prefix, key)
-            for member in self.members(value, f"the members of {inner!r} must be str", position):
+            for member in self.members(value, f"a member of {inner!r} must be a str", position):
                 add(out, <PyObject *>inner, <PyObject *>member, NULL, symbol, 1.0)
             return 0
         if isinstance(value, Mapping):
