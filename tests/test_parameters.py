@@ -284,6 +284,28 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended(name):
     assert fitted(ITERATIVE[name], max_iter=3).loss_curve_ == first
 
 
+@for_each("name", [name for name, has in HAS.items() if "sigma" in has])
+@for_each("sigma", [5e-324, 1e-320, 1e-200, 1e-19])
+def test_a_sigma_whose_penalty_is_no_number_is_refused(name, sigma):
+    with pytest.raises(ValueError, match=rf"'sigma' .* in the range \[1e-18, inf\]\. Got {sigma}"):
+        again(ESTIMATORS[name](sigma=sigma))
+
+
+@for_each("sigma", [1e-18, 1e200, np.inf])
+def test_the_smallest_and_the_largest_sigma(sigma):
+    crf = fitted(CRF(), sigma=sigma, dtype="float32")
+    proba = np.concatenate(crf.predict_proba(inputs_of(crf)))
+    assert np.isfinite(proba).all()
+    if sigma < 1:
+        np.testing.assert_allclose(proba, 1 / 3, atol=1e-6)
+
+
+def test_a_penalty_of_crfsuite_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="'c2' .* in the range"):
+        again(CRFsuiteCRF(c2=1e300))
+    assert again(CRFsuiteCRF(c2=1e34)).crf_.coef_.max() < 1e-30
+
+
 @for_each("name", [name for name, has in HAS.items() if "class_weight" in has])
 def test_labels_weigh_as_their_tokens_do(name):
     of_label = {"L0": 1.0, "L1": 3.0, "L2": 0.5}

@@ -3,8 +3,8 @@
 Parameters
 ----------
 sigma : float, default=1.0
-    Standard deviation of the Gaussian prior of every weight, in (0, inf]: the sum of the losses
-    has the penalty :math:`\\lVert w \\rVert^2 / (2 \\sigma^2)`. It is ``1 / sqrt(2 c2)`` for
+    Standard deviation of the Gaussian prior of every weight, from 1e-18 to inf: the sum of the
+    losses has the penalty :math:`\\lVert w \\rVert^2 / (2 \\sigma^2)`. It is ``1 / sqrt(2 c2)`` for
     the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
 c1 : float, default=0.0
     Strength of the L1 penalty, which makes weights exactly zero.

@@ -8,6 +8,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 
 from ..labels.constraints.constraints import Constraints
 
+# The least sigma of a penalty: the square of its inverse still has a float32.
+LEAST_SIGMA = 1e-18
+
 SHARED: dict[str, list] = {
     "binning": [HasMethods(["fit", "transform"]), None],
     "boundaries": ["boolean"],
@@ -26,7 +29,7 @@ SHARED: dict[str, list] = {
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
     "sample_unit": [StrOptions({"sequence", "token"})],
-    "sigma": [Interval(Real, 0, None, closed="right")],
+    "sigma": [Interval(Real, LEAST_SIGMA, None, closed="both")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
     "verbose": ["verbose"],

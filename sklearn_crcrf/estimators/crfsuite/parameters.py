@@ -6,12 +6,15 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, Options
 
+from ...base.parameters import LEAST_SIGMA
+
 KINDS: dict[tuple[str, ...], Any] = {
     ("algorithm",): str,
     ("max_iterations",): Interval(Integral, 0, None, closed="left"),
     ("period", "num_memories"): Interval(Integral, 1, None, closed="left"),
     ("pa_type",): Options(Integral, {0, 1, 2}),
-    ("min_freq", "c1", "c2", "delta", "epsilon"): Interval(Real, 0, None, closed="left"),
+    ("c2",): Interval(Real, 0, 0.1 / LEAST_SIGMA**2, closed="both"),
+    ("min_freq", "c1", "delta", "epsilon"): Interval(Real, 0, None, closed="left"),
     ("c", "variance", "gamma"): Interval(Real, 0, None, closed="neither"),
     ("all_possible_states", "all_possible_transitions"): "boolean",
     ("error_sensitive", "averaging"): "boolean",

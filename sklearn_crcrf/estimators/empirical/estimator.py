@@ -147,8 +147,8 @@ class EmpiricalCRF(CountingClassifier):
     sigma : float, default=1.0
         Width of all priors. Every pseudo-count is divided by ``sigma ** 2``. Parameters that are
         fitted iteratively have a Gaussian prior, with standard deviation sigma for
-        ``spelling="maxent"`` and ``0.1 * sigma`` for ``exponents="fit"``. In (0, inf]; ``inf``
-        means plain frequencies.
+        ``spelling="maxent"`` and ``0.1 * sigma`` for ``exponents="fit"``. From 1e-18 to inf;
+        ``inf`` means plain frequencies.
     spelling : {"product", "joint", "mean", "maxent"}, default="product"
         How :math:`p(y \mid \mathrm{spelling})` is estimated: as a product of the co-occurrence
         rates of y with affixes, shape and case; or, from the eleven binary features of the papers,
