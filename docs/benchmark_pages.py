@@ -1,6 +1,6 @@
 """Open the pages of the benchmarks: the answer in a sentence, a chart, and what the columns mean.
 
-The pages themselves are what the programs measured; ``benchmark_answers.py`` has what they answer.
+The pages themselves are what the programs measured; ``benchmark_answers.toml`` answers from that.
 """
 
 import html
@@ -8,7 +8,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from benchmark_answers import ANSWERS, CHARTS, NUMBER, Row, Tables, number, read_page
+from benchmark_answers import CHARTS, NUMBER, PAGES, Row, Tables, answer, number, read_page
 
 ROW, WIDTH = 34, 360  # units of a drawing, which phones show one to one
 CURVE = 190
@@ -20,7 +20,7 @@ COLUMNS = tomllib.loads((Path(__file__).parent / "benchmark_columns.toml").read_
 def open_page(app, docname: str, source: list[str]) -> None:
     """Put answer, chart and the meaning of columns before the command of a page."""
     name = docname.removeprefix("benchmarks/")
-    if name in ANSWERS:
+    if name in PAGES:
         tables = read_page(Path(app.env.doc2path(docname)))
         before, command, after = source[0].partition(".. code-block:: sh\n")
         source[0] = before + opening(name, tables) + command + with_curves(after, tables)
@@ -28,13 +28,10 @@ def open_page(app, docname: str, source: list[str]) -> None:
 
 def opening(name: str, tables: dict[str, list[Row]]) -> str:
     """What a page begins with, as reStructuredText."""
-    t = Tables(tables)
-    parts = [f"**{escaped(ANSWERS[name](t))}**"]
+    parts = [f"**{escaped(answer(name, tables))}**"]
     if name in CHARTS:
         table, n_names, column, pattern = CHARTS[name]
-        rows = [
-            row for row in t(table) if re.search(pattern, ", ".join(list(row.values())[:n_names]))
-        ]
+        rows = Tables(tables)(table, pattern)
         title = next(title for title in tables if title.startswith(table))
         parts.append(raw(bars(rows, n_names, column, f"{title}: {column}")))
     parts.append(meanings(name, {column for rows in tables.values() for column in rows[0]}))

@@ -22,7 +22,7 @@ def pages():
 
 
 def test_every_page_has_an_answer(pages):
-    assert set(pages.ANSWERS) == {path.stem for path in PAGES}
+    assert set(pages.PAGES) == {path.stem for path in PAGES}
     for path in PAGES:
         opened = pages.opening(path.stem, pages.read_page(path))
         assert re.match(r"\*\*[^\n]*\d[^\n]*\.\*\*\n\n", opened), path.stem
