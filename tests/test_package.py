@@ -191,7 +191,7 @@ def test_the_commands_in_the_readme_print_what_it_says(readme, capsys, tmp_path,
     block = readme.split("```console\n")[1].split("```")[0]
     table = block.partition("cat names.csv\n")[2].partition("$")[0]
     Path("names.csv").write_text(table, encoding="utf-8")
-    Path("letter.txt").write_text(re.search("echo '(.*)'", block)[1], encoding="utf-8")
+    Path("letter.txt").write_text(re.search("echo '(.*)'", block)[1] + "\n", encoding="utf-8")
     for command in re.findall(r"\$ \.venv/bin/sklearn-crcrf (.*)\n", block):
         main(command.split())
     assert capsys.readouterr().out == block.splitlines(keepends=True)[-1]
