@@ -301,7 +301,7 @@ def test_the_smallest_and_the_largest_sigma(sigma):
 
 
 def test_a_penalty_of_crfsuite_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match="'c2' .* in the range"):
+    with pytest.raises(ValueError, match=r"'c2' .* in the range"):
         again(CRFsuiteCRF(c2=1e300))
     assert again(CRFsuiteCRF(c2=1e34)).crf_.coef_.max() < 1e-30
 
