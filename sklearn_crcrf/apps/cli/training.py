@@ -26,10 +26,17 @@ from ...text import TextTagger
 from ...utils import interruption
 from . import _estimators, _progress
 from ._documents import read_documents, text_of_documents
-from ._files import add_files, check_trainable, files_of, first_text, groups_of, read_texts
+from ._files import (
+    add_files,
+    check_trainable,
+    columns_of_tokens,
+    files_of,
+    first_text,
+    groups_of,
+    read_texts,
+)
 from ._text import (
     ITEMS,
-    Columns,
     Text,
     add_columns,
     add_document_options,
@@ -116,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         save_model(
             estimator,
             options.model,
-            None if documents else _columns_of_tokens(text, options),
+            None if documents else columns_of_tokens(text, options),
             separator=text.separator,
             compact=options.compact,
         )
@@ -126,12 +133,6 @@ def run(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return interruption.STATUS if interrupts.happened else 0
-
-
-def _columns_of_tokens(text: Text, options: argparse.Namespace) -> Columns:
-    """Return the columns that files to label have: without the sentences of a table's header."""
-    by_header = options.columns is None and text.rows is not None and text.rows.header is not None
-    return [name for name in text.columns if name is not None] if by_header else text.columns
 
 
 def _promising(estimator: Any, options: argparse.Namespace) -> Any:

@@ -52,6 +52,18 @@ def test_a_model_of_a_table_reads_words_without_a_header(write, tmp_path, capsys
     assert (status, out) == (2, "") and "say --text if this is text as it stands" in err
 
 
+def test_a_model_of_several_tables_is_that_of_one(write, tmp_path, capsys):
+    paths = [write(KAGGLE), write(KAGGLE.replace("London", "Paris"), "more.csv")]
+    models = tmp_path / "one", tmp_path / "several"
+    words = write("London NNP\n\nbarks VBZ\n", "words.txt")
+    outputs = []
+    for model, files in zip(models, ([paths[0]], paths), strict=True):
+        assert run(capsys, "train", *files, "-m", model) == (0, "", "")
+        outputs.append(run(capsys, "tag", words, "-m", model))
+    assert [load_model(model).columns for model in models] == [["Word", "POS", "label"]] * 2
+    assert outputs == [(0, "London\tNNP\tB-geo\n\nbarks\tVBZ\tO\n\n", "")] * 2
+
+
 def test_a_table_of_texts_and_spans(write, tmp_path, capsys):
     rows = '1,"Ann sings, in Rome.","[[0, 3, ""PER""], [14, 18, ""LOC""]]"\n2,Bob sings.,[]\n'
     path, model = write(f"id,text,spans\n{rows}"), tmp_path / "model"
