@@ -160,6 +160,35 @@ def test_tokens_of_several_columns(browser):
         page.wait_for_selector("table")
 
 
+@pytest.mark.parametrize("marks", [SegmentMarks(NAMES), TagMarks(NAMES)])
+def test_only_what_changes_is_drawn(browser, tmp_path, marks):
+    tokens = [f"w{t}" for t in range(400)]
+    count = """() => {
+      const seen = new MutationObserver(() => {});
+      seen.observe(document.getElementById("sentence"),
+        { childList: true, subtree: true, attributes: true });
+      window.changes = () => seen.takeRecords().map((one) =>
+        one.addedNodes.length + one.removedNodes.length + (one.type === "attributes"));
+    }"""
+    with (
+        annotating(tmp_path, Pool([tokens]), marks) as (bench, address),
+        opened(browser, address) as page,
+    ):
+        page.wait_for_selector(".token")
+        page.evaluate(count)
+        for key in ("ArrowRight", "Shift+ArrowRight", "1", "ArrowRight", "2", "End", "1", "Home"):
+            page.keyboard.press(key)
+            assert sum(page.evaluate("changes()")) < 40, key
+        assert page.locator(".token bdi").all_inner_texts() == tokens
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=1 accepted")
+        labels = bench.annotations.of(0).labels
+    if isinstance(marks, SegmentMarks):
+        assert labels[:5] == ("O", "B-PER", "I-PER", "B-LOC", "O") and labels[-1] == "B-PER"
+    else:
+        assert labels[1:3] == ("PER", "PER") and "LOC" in labels[3:5] and labels[-1] == "PER"
+
+
 def test_segments_by_mouse(browser, tmp_path):
     with (
         annotating(tmp_path, Pool.of_lines(LINES[2:]), SegmentMarks(NAMES)) as (bench, address),

@@ -9,6 +9,8 @@ let view = null;        // the sentence that is shown
 let marks = [];         // segments [start, end, name], or a tag for each token
 let chosen = 0;         // the labelling that the marks were taken from
 let cursor = 0, anchor = 0;
+let drawn = [], buttons = [];            // what is drawn: the pieces of the sentence, and its tokens
+let selected = [], lastCursor = 0;       // tokens that are shown as selected, and with the cursor
 let busy = false;
 
 // --- the server ---------------------------------------------------------------------------------
@@ -55,49 +57,89 @@ function show(next) {
   chosen = view.accepted || view.given ? -1 : 0;
   marks = structuredClone(start.marks);
   [[anchor, cursor]] = [...stops(), [0, 0]];
-  draw();
+  drawAll();
   focusCursor();
 }
 
-function draw() {
-  drawSentence();
-  drawNames();
-  drawLabellings();
-  drawAbout();
-}
-
-function drawSentence() {
+function drawAll() {
+  [drawn, buttons, selected] = [[], [], []];
   const box = $("sentence");
   box.className = `sentence ${state.kind}`;
   box.dir = direction(view.tokens);
   box.replaceChildren();
-  let t = 0;
-  while (t < view.tokens.length) {
-    const segment = state.kind === "segments" ? marks.find(([start]) => start === t) : undefined;
-    const end = segment ? segment[1] : t + 1;
-    const tokens = [];
-    for (; t < end; t++) {
-      if (tokens.length) tokens.push(state.separator);
-      tokens.push(token(t));
-    }
-    if (segment) {
-      const label = element("b", { textContent: segment[2] });
-      box.append(tinted(element("mark", {}, ...tokens, label), segment[2], state.hues));
-    } else {
-      box.append(...tokens);
-    }
-    box.append(state.separator);
-  }
+  drawLabellings();
+  draw();
 }
 
-function token(t) {
+function draw() {
+  drawSentence();
+  drawSelection();
+  drawNames();
+  drawChosen();
+  drawAbout();
+}
+
+// Draw what has changed of the sentence, since a long one takes seconds as a whole: tokens and
+// segments between the first and the last that are not as they were.
+function drawSentence() {
+  const box = $("sentence"), wanted = pieces();
+  let first = 0, after = drawn.length, end = wanted.length;
+  while (first < Math.min(after, end) && isSame(drawn[first], wanted[first])) first++;
+  while (Math.min(after, end) > first && isSame(drawn[after - 1], wanted[end - 1])) after--, end--;
+  const next = drawn[after]?.made ?? null;
+  for (const { made } of drawn.slice(first, after)) {
+    made.nextSibling.remove();  // the separator
+    made.remove();
+  }
+  const changed = wanted.slice(first, end);
+  for (const piece of changed) {
+    piece.made = drawPiece(piece);
+    box.insertBefore(piece.made, next);
+    box.insertBefore(document.createTextNode(state.separator), next);
+  }
+  drawn = [...drawn.slice(0, first), ...changed, ...drawn.slice(after)];
+}
+
+// What the sentence consists of: segments, and single tokens, which may have tags.
+function pieces() {
+  const isSegments = state.kind === "segments", found = [];
+  const starts = new Map(isSegments ? marks.map((segment) => [segment[0], segment]) : []);
+  for (let t = 0; t < view.tokens.length; t = found.at(-1).end) {
+    const [, end, label] = starts.get(t) ?? [t, t + 1, isSegments ? "" : marks[t]];
+    found.push({ start: t, end, label, isSegment: starts.has(t) });
+  }
+  return found;
+}
+
+function isSame(one, other) {
+  return one.start === other.start && one.end === other.end && one.label === other.label &&
+    one.isSegment === other.isSegment;
+}
+
+function drawPiece({ start, end, label, isSegment }) {
+  if (!isSegment) return token(start, label);
+  const made = element("mark", {}, token(start, label));
+  for (let t = start + 1; t < end; t++) made.append(state.separator, token(t, label));
+  made.append(element("b", { textContent: label }));
+  return tinted(made, label, state.hues);
+}
+
+// Show the cursor and the selection, by the tokens that they left and those that they have now.
+function drawSelection() {
   const [low, high] = selection();
-  const made = element("button", { type: "button", className: "token" },
+  for (const t of selected) buttons[t]?.classList.remove("selected");
+  selected = Array.from({ length: high - low + 1 }, (_, k) => low + k);
+  for (const t of selected) buttons[t].classList.add("selected");
+  if (buttons[lastCursor]) buttons[lastCursor].tabIndex = -1;
+  buttons[cursor].tabIndex = 0;
+  lastCursor = cursor;
+}
+
+function token(t, label) {
+  const made = element("button", { type: "button", className: "token", tabIndex: -1 },
     element("bdi", { textContent: view.tokens[t] }));
+  buttons[t] = made;
   made.dataset.t = t;
-  made.tabIndex = t === cursor ? 0 : -1;
-  made.classList.toggle("selected", low <= t && t <= high);
-  const label = labelOf(t);
   if (state.kind === "tags") {
     made.append(element("b", { textContent: label }));
     tinted(made, label, state.hues);
@@ -111,12 +153,6 @@ function token(t) {
 function isUnsure(t) {
   const [best] = view.likeliest[t];
   return best !== undefined && best[1] < UNSURE;
-}
-
-function labelOf(t) {
-  if (state.kind === "tags") return marks[t];
-  const segment = marks.find(([start, end]) => start <= t && t < end);
-  return segment ? segment[2] : "";
 }
 
 function drawNames() {
@@ -160,10 +196,14 @@ function drawLabellings() {
   $("labellings").replaceChildren(...view.labellings.map((labelling, i) => {
     const made = element("button", { type: "button" }, `${percent(labelling.share)} `,
       element("bdi", { textContent: summary(view.tokens, labelling.marks, state.separator) }));
-    made.setAttribute("aria-pressed", i === chosen);
     made.addEventListener("click", () => take(i));
     return element("li", {}, made);
   }));
+}
+
+function drawChosen() {
+  const made = $("labellings").querySelectorAll("button");
+  made.forEach((button, i) => button.setAttribute("aria-pressed", i === chosen));
 }
 
 function drawAbout() {
@@ -252,8 +292,7 @@ function take(i) {
 }
 
 function focusCursor() {
-  const made = $("sentence").querySelector(`[data-t="${cursor}"]`);
-  if (made) made.focus({ preventScroll: false });
+  buttons[cursor]?.focus({ preventScroll: false });
 }
 
 function choose() {
@@ -343,7 +382,7 @@ function listen() {
     event.preventDefault();
     await act("api/label", { name: $("name").value.trim() }, "Added.");
     $("name").value = "";
-    if (view) draw();
+    if (view) drawAll();
   });
   $("search").addEventListener("submit", find);
   // Before, the forms would be sent as pages.
