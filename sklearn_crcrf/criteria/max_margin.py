@@ -1,5 +1,7 @@
 """The structured hinge loss."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
@@ -7,6 +9,7 @@ from ._cost import with_cost
 from .base import Criterion
 
 
+@dataclass(eq=False, repr=False)
 class MaxMargin(Criterion):
     r"""By how much the gold path fails to beat all other paths with a margin, their cost [1]_.
 
@@ -40,6 +43,8 @@ class MaxMargin(Criterion):
     array([0.5])
     """
 
+    cost: float = 1.0
+
     requires = ("maximum",)
     smooth = False
 
@@ -48,9 +53,6 @@ class MaxMargin(Criterion):
 
     # At zero weights all labellings tie, and training takes long to leave that point.
     start = "log_loss"
-
-    def __init__(self, cost: float = 1.0):
-        self.cost = cost
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray

@@ -1,5 +1,7 @@
 """Minimum classification error: a smooth count of the sequences with a wrong labelling."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..labels.segments.schemes import check_option
@@ -10,6 +12,7 @@ from ._tokens import check_all_known
 from .base import Criterion
 
 
+@dataclass(eq=False, repr=False)
 class MCE(Criterion):
     r"""Smoothed number of sequences whose best labelling is wrong [1]_.
 
@@ -81,21 +84,12 @@ class MCE(Criterion):
     array([0.4401897])
     """
 
-    def __init__(
-        self,
-        smoothing: str = "sigmoid",
-        slope: float = 1.0,
-        offset: float = 0.0,
-        psi: float = np.inf,
-        averaged: bool = False,
-        measure: str = "score",
-    ):
-        self.smoothing = smoothing
-        self.slope = slope
-        self.offset = offset
-        self.psi = psi
-        self.averaged = averaged
-        self.measure = measure
+    smoothing: str = "sigmoid"
+    slope: float = 1.0
+    offset: float = 0.0
+    psi: float = np.inf
+    averaged: bool = False
+    measure: str = "score"
 
     @property
     def requires(self) -> tuple[str, ...]:  # type: ignore[override]

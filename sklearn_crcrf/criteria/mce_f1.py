@@ -1,6 +1,7 @@
 """Segment F-score, from smooth counts of missed segments and of false segments."""
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ OBJECTIVES = {"complement": _complement, "odds": _odds}
 """Functions of the numbers of missed, false and gold segments, and of gamma squared."""
 
 
+@dataclass(eq=False, repr=False)
 class MCEF1(Criterion):
     r"""1 minus a smoothed F-score of segments: minimum classification error of segments [1]_.
 
@@ -113,29 +115,18 @@ class MCEF1(Criterion):
     0.26894...
     """
 
+    scheme: str = "IOB2"
+    gamma: float = 1.0
+    slope: float = 1.0
+    offset: float = 0.0
+    contains: str = "segment"
+    false: str = "own"
+    objective: str = "complement"
+    weight: float = 1.0
+
     requires = ("best_excluding", "span_margin")
     convex = False
     smooth = False
-
-    def __init__(
-        self,
-        scheme: str = "IOB2",
-        gamma: float = 1.0,
-        slope: float = 1.0,
-        offset: float = 0.0,
-        contains: str = "segment",
-        false: str = "own",
-        objective: str = "complement",
-        weight: float = 1.0,
-    ):
-        self.scheme = scheme
-        self.gamma = gamma
-        self.slope = slope
-        self.offset = offset
-        self.contains = contains
-        self.false = false
-        self.objective = objective
-        self.weight = weight
 
     def for_labels(self, classes: Any) -> "MCEF1":
         """Return the criterion for given labels.

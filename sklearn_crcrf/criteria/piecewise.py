@@ -1,5 +1,7 @@
 """Pieces of sequences, trained as if they were sequences of their own."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..labels.segments.schemes import check_option
@@ -11,6 +13,7 @@ from .log_loss import log_loss
 WITH_TOKENS = {"edges": False, "edges+tokens": True}
 
 
+@dataclass(eq=False, repr=False)
 class Piecewise(Criterion):
     r"""Log losses of the pieces of a sequence, each normalised by itself [1]_.
 
@@ -45,10 +48,9 @@ class Piecewise(Criterion):
     array([0.25])
     """
 
-    requires = ("pieces",)
+    pieces: str = "edges"
 
-    def __init__(self, pieces: str = "edges"):
-        self.pieces = pieces
+    requires = ("pieces",)
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray

@@ -1,5 +1,7 @@
 """The log loss with a margin."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, SegmentCosts, Structure
@@ -9,6 +11,7 @@ from .base import Criterion
 from .log_loss import log_loss
 
 
+@dataclass(eq=False, repr=False)
 class SoftmaxMargin(Criterion):
     r"""Log loss in which wrong labels have a higher score than in prediction [1]_.
 
@@ -46,9 +49,8 @@ class SoftmaxMargin(Criterion):
     array([0.25])
     """
 
-    def __init__(self, cost: float = 1.0, segment_cost: float = 0.0):
-        self.cost = cost
-        self.segment_cost = segment_cost
+    cost: float = 1.0
+    segment_cost: float = 0.0
 
     @property
     def requires(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -1,5 +1,7 @@
 """The number of wrong labels, smoothed."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
@@ -8,6 +10,7 @@ from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 from .base import Criterion
 
 
+@dataclass(eq=False, repr=False)
 class TokenError(Criterion):
     r"""Smoothed number of wrong labels in decoding by maximal marginals [1]_.
 
@@ -40,13 +43,12 @@ class TokenError(Criterion):
     array([0.25, 0.5 ])
     """
 
+    slope: float = 5.0
+
     requires = ("token_marginals",)
     convex = False
     smooth = False
     decoding = "marginal"
-
-    def __init__(self, slope: float = 5.0):
-        self.slope = slope
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray

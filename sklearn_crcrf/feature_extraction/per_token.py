@@ -1,6 +1,7 @@
 """Transformers of scikit-learn, applied to the tokens of sequences."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..utils.soundness import Fact, Requirement
 from ._base import SequenceTransformer, _as_frame, _rows_in_order, is_frame
 
 
+@dataclass(eq=False, repr=False)
 class PerToken(SequenceTransformer):
     """Apply a transformer of scikit-learn to the tokens of all sequences.
 
@@ -54,8 +56,7 @@ class PerToken(SequenceTransformer):
     (array([2, 1]), array([-1.22,  0.  ,  1.22]))
     """
 
-    def __init__(self, transformer: Any):
-        self.transformer = transformer
+    transformer: Any
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> "PerToken":
         """Fit the transformer to all tokens.

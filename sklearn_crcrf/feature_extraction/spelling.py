@@ -1,6 +1,7 @@
 """Spelling features of tokens, and of unique words, as columns of symbols."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -104,6 +105,7 @@ def _column(name: str, symbols: list[str]) -> tuple[np.ndarray, list[str]]:
 _PRESETS = {"default": DEFAULT_FEATURES, "simple": SIMPLE_FEATURES, **SPELLING}
 
 
+@dataclass(eq=False, repr=False)
 class TokenFeatures(HasWordColumn, SymbolTransformer):
     """Add columns that describe how the tokens are spelled.
 
@@ -149,9 +151,8 @@ class TokenFeatures(HasWordColumn, SymbolTransformer):
     ['nn', 'gs', 'hy']
     """
 
-    def __init__(self, features: str | Sequence[str] = "default", column: str | None = None):
-        self.features = features
-        self.column = column
+    features: str | Sequence[str] = "default"
+    column: str | None = None
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:
         column_number(self.column, names)

@@ -1,6 +1,7 @@
 """Attributes from templates of CRF++ and Wapiti."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +15,7 @@ from ._regexp import find
 from .template_syntax import SYNTAXES, FeatureTemplate, Macro, Syntax, parse_templates
 
 
+@dataclass(eq=False, repr=False)
 class TemplateFeatures(SymbolTransformer):
     r"""Make the attributes that a template of CRF++ or a pattern file of Wapiti describes.
 
@@ -97,9 +99,8 @@ class TemplateFeatures(SymbolTransformer):
     (['he', 'og'], ['true', 'false'])
     """
 
-    def __init__(self, template: str, syntax: str = "crf++"):
-        self.template = template
-        self.syntax = syntax
+    template: str
+    syntax: str = "crf++"
 
     @property
     def edge_columns(self) -> list[str]:

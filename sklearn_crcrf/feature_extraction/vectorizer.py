@@ -1,6 +1,7 @@
 """From tokens to rows of a sparse matrix."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ class Attributes(NamedTuple):
     starts: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class SequenceVectorizer(SequenceTransformer):
     """Turn the attributes of every token into a row of a sparse matrix.
 
@@ -80,10 +82,9 @@ class SequenceVectorizer(SequenceTransformer):
            [0., 0., 1., 3.]])
     """
 
-    def __init__(self, min_freq: int = 1, dtype: Any = np.float64, separator: str = "="):
-        self.min_freq = min_freq
-        self.dtype = dtype
-        self.separator = separator
+    min_freq: int = 1
+    dtype: Any = np.float64
+    separator: str = "="
 
     def fit(self, X: Any, y: Any = None) -> "SequenceVectorizer":
         """Number all attributes that occur.

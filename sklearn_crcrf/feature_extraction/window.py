@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,7 @@ Places = tuple[tuple[str, int], ...]
 """Columns, and offsets from the token."""
 
 
+@dataclass(eq=False, repr=False)
 class Window(HasWordColumn, SymbolTransformer):
     """Make columns of neighbouring symbols, single or joined.
 
@@ -73,8 +75,7 @@ class Window(HasWordColumn, SymbolTransformer):
     (1, 19)
     """
 
-    def __init__(self, templates: str | Sequence[int | tuple[int, ...] | str] = (-1, 0, 1)):
-        self.templates = templates
+    templates: str | Sequence[int | tuple[int, ...] | str] = (-1, 0, 1)
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:
         token = self._known_column(names)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +26,7 @@ ONLY_PREDICTS = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class CompactClassifier(BaseSequenceClassifier):
     """The model in a compact file, with all ways to predict, and none to train.
 
@@ -59,10 +61,9 @@ class CompactClassifier(BaseSequenceClassifier):
     ValueError: a compact model only predicts: it has no counts and no training data. Train on ...
     """
 
-    def __init__(self, tagger: Tagger, sample_unit: str = "sequence", n_jobs: int | None = None):
-        self.tagger = tagger
-        self.sample_unit = sample_unit
-        self.n_jobs = n_jobs
+    tagger: Tagger
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
 
     @property
     def classes_(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,7 @@ class Decision(NamedTuple):
         return structure.score(scores, np.tile(y.astype(np.int32), structure.n_units))[0]
 
 
+@dataclass(eq=False, repr=False)
 class TrainingExamples(NotebookDisplay):
     """Training sequences without which a decision would change most.
 
@@ -112,19 +114,13 @@ class TrainingExamples(NotebookDisplay):
     (array([1, 0]), array([0.49 , 0.407]))
     """
 
-    def __init__(
-        self,
-        value: float,
-        has_other: bool,
-        sequences: np.ndarray,
-        effects: np.ndarray,
-        tokens: list[list[str]],
-        labels: list[list],
-        classes: np.ndarray,
-    ):
-        self.value, self.has_other = value, has_other
-        self.sequences, self.effects = sequences, effects
-        self.tokens, self.labels, self.classes = tokens, labels, classes
+    value: float
+    has_other: bool
+    sequences: np.ndarray
+    effects: np.ndarray
+    tokens: list[list[str]]
+    labels: list[list]
+    classes: np.ndarray
 
     @classmethod
     def of(

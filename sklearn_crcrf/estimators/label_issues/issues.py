@@ -1,6 +1,7 @@
 """LabelIssues: a table of labels that are probably wrong."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -48,6 +49,7 @@ class LabelIssue(NamedTuple):
     suggested_end: int
 
 
+@dataclass(eq=False, repr=False)
 class LabelIssues:
     """A table of labels that are probably wrong, the least probable first.
 
@@ -76,20 +78,14 @@ class LabelIssues:
     array([ 3, 34])
     """
 
-    def __init__(
-        self,
-        sequence: np.ndarray,
-        start: np.ndarray,
-        end: np.ndarray,
-        given: np.ndarray,
-        suggested: np.ndarray,
-        probability: np.ndarray,
-        suggested_start: np.ndarray,
-        suggested_end: np.ndarray,
-    ):
-        self.sequence, self.start, self.end = sequence, start, end
-        self.given, self.suggested, self.probability = given, suggested, probability
-        self.suggested_start, self.suggested_end = suggested_start, suggested_end
+    sequence: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    given: np.ndarray
+    suggested: np.ndarray
+    probability: np.ndarray
+    suggested_start: np.ndarray
+    suggested_end: np.ndarray
 
     def __len__(self) -> int:
         return len(self.sequence)
