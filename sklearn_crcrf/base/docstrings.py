@@ -16,7 +16,7 @@ boundaries : bool, default=False
 edge_columns : collection of str or int, default=()
     Columns of X, or keys of feature dicts, whose attributes also have a weight for every
     pair of labels: the transition into a token depends on them. Token strings are the
-    column "token". On types and attributes of the edges of trees transitions always depend.
+    column "token". Types and attributes of the edges of trees always count.
 constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
             mapping or array, default=None
     The labels that may follow each label: a scheme of segments, a mapping from label to

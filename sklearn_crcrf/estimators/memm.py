@@ -56,7 +56,7 @@ class MEMM(CRF):
     edge_columns : collection of str or int, default=()
         Columns of X, or keys of feature dicts, whose attributes also have a weight for every
         pair of labels. With all columns here there is one model for each previous label, as in
-        [1]_, beside the one that they share.
+        [1]_, besides the one that they share.
     constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
             mapping or array, default=None
         What labels may follow a label. Probabilities are normalised over these.

@@ -66,7 +66,7 @@ class SequenceVectorizer(SequenceTransformer):
       number, or 1 or 0 for a bool; ``"key:item"`` with value 1 for each item of a list, tuple or
       set of strings; and the attributes of a nested dict, with the prefix ``"key:"``;
     - in columns of symbols (a SequenceArray of a SymbolTable, or a DataFrame):
-      ``"name=symbol"`` with value 1; in numeric columns beside them ``"name"`` with the number.
+      ``"name=symbol"`` with value 1; in numeric columns next to them ``"name"`` with the number.
 
     The values of an attribute that a token has several times are added.
 

@@ -94,8 +94,8 @@ class SequenceLabelModel(FittedState, Sound, BaseEstimator):
     Notes
     -----
     Annotators who make the same mistakes, such as two rules from one list or two versions of a
-    language model, count as two opinions: give one of them. With two annotators, who is right is
-    told by little but the chain. A label that nobody reported at a token is true there only if
+    language model, count as two opinions: give one of them. With two annotators, only the
+    chain tells who is right. A label that nobody reported at a token is true there only if
     little else is possible: its probability has the factor 0.001.
 
     References

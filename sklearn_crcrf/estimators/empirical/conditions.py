@@ -125,7 +125,7 @@ def mle_conditions(
     marginal probabilities of the model, as a mean over all places where the words occur, are the
     frequencies of the data. The closed form of :meth:`EmpiricalCRF.ecrn` satisfies them if the
     labels of a word are distributed next to each of its neighbours as on the whole ([1]_ theorem 1,
-    whose proof takes this for granted):
+    whose proof assumes this):
 
     .. math::
 

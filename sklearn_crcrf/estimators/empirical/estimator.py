@@ -117,7 +117,7 @@ class EmpiricalCRF(CountingClassifier):
     neighbours. :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
 
     Plain frequencies have the greatest likelihood if the labels of a word are distributed next to
-    each of its neighbours as on the whole [1]_ (theorem 1, whose proof takes this for granted), but
+    each of its neighbours as on the whole [1]_ (theorem 1, whose proof assumes this), but
     not in general: with the labels 000 and 011 of "abc", and twice 010 of "dbe", they give 000 of
     "abc" the probability 3/4 instead of 1/2. :func:`mle_conditions` says how far a model is from
     the greatest likelihood.
@@ -135,9 +135,8 @@ class EmpiricalCRF(CountingClassifier):
         cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in
         forests, and in chordal samples whose triangles have rates.
     order : {1, 2, 3}, default=1
-        2 adds co-occurrence rates of three labels in a row, and 3 also of four, in sequences. Of
-        each token only the labels are considered that have a probability of 0.00003 given rates of
-        two, and at most 8.
+        2 adds co-occurrence rates of three labels in a row, and 3 also of four, in sequences. A
+        token then has at most 8 labels, whose probability given rates of two is at least 0.00003.
     segments : {"counted"}, default=None
         Whether whole segments are counted, too: how often runs of up to 4 tokens with the same
         words, the same shapes after the same word, or the same last word were a segment. They raise

@@ -66,7 +66,7 @@ class LatticeCRF(CallbackSupportMixin, LinearClassifier):
 
     The log-probability of a candidate is a feature, whose weight is learned for each label. So the
     model starts where the first model ends, and ends near it where few labels but "O" are found.
-    For that feature not to be ignored beside thousands of attributes that fit the training data
+    For that feature not to be ignored among thousands of attributes that fit the training data
     exactly, half of the attributes of each token, chosen at random, are left out during training.
 
     Parameters

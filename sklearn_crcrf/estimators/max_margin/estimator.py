@@ -35,7 +35,7 @@ class MaxMarginCRF(ExamplesClassifier):
     r"""Max-margin Markov network: a linear chain whose gold paths are best by a margin [1]_.
 
     The score of a labelling is linear in the weights, as in a :class:`CRF`. The gold path of each
-    sequence shall score higher than any other path, by the number of wrong labels of that path.
+    sequence should score higher than any other path, by the number of wrong labels of that path.
     The weights minimise
 
     .. math::

@@ -18,7 +18,7 @@ class ArowCRF(OnlineClassifier):
     r"""Linear chain trained online by adaptive regularisation of weights, AROW [1]_.
 
     Every weight has a variance v. If the best path y' is not the gold path y, and d are the
-    features of y less the features of y', the weights and the variances become
+    features of y minus the features of y', the weights and the variances become
 
     .. math::
 

@@ -18,7 +18,7 @@ class PassiveAggressiveCRF(OnlineClassifier):
     r"""Linear chain trained online by passive-aggressive steps [1]_.
 
     The sequences are labelled one after another. If the best path y' is not the gold path y, the
-    weights move by a step times d, the features of y less the features of y'. The step is just so
+    weights move by a step times d, the features of y minus the features of y'. The step is just so
     large that the score of y exceeds the score of y' by a margin, unless C limits it:
 
     .. math::
