@@ -97,7 +97,7 @@ def _row_offsets(structure: Structure) -> np.ndarray:
     _, current = structure.links()
     if np.array_equal(structure.rows_of_links(), current):  # each token has a row
         return structure.offsets
-    unit = np.searchsorted(structure.offsets, current, side="right") - 1
+    unit = structure.units_of(current)
     return np.searchsorted(unit, np.arange(structure.n_units + 1))
 
 

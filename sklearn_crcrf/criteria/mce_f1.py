@@ -195,7 +195,7 @@ class MCEF1(Criterion):
         )
         sign = np.where(is_wanted, -1.0, 1.0)
         error, derivative = SMOOTHINGS["sigmoid"](sign * margin, self.slope, self.offset)
-        sequence = np.searchsorted(structure.offsets, start, side="right") - 1
+        sequence = structure.units_of(start)
         counts = np.stack(
             [
                 np.bincount(sequence, share, minlength=structure.n_units)

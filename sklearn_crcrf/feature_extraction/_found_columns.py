@@ -8,6 +8,7 @@ from ..data.ragged import joined_ranges
 from ..data.symbols import SymbolTable, table_of
 from ..labels.segments.schemes import SchemeLabels, detect_scheme, read_labels
 from ..labels.segments.segments import find_runs
+from ..utils.searching import places_in
 
 #: Parts of names of more tokens are left out.
 LONGEST = 12
@@ -104,10 +105,7 @@ class Votes:
 
     def most_frequent(self, item: np.ndarray) -> np.ndarray:
         """Return the most frequent kind of each item, -1 for an item without votes."""
-        if len(self._items) == 0:
-            return np.full(len(item), -1)
-        place = np.minimum(np.searchsorted(self._items, item), len(self._items) - 1)
-        return np.where(self._items[place] == item, self._kinds[0, place], -1)
+        return np.append(self._kinds[0], -1)[places_in(self._items, item)]
 
     def most_frequent_of_others(self, item: np.ndarray, own: np.ndarray) -> np.ndarray:
         """Find the most frequent kind without one vote for ``own``, -1 if there is no other.

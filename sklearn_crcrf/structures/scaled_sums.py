@@ -208,7 +208,7 @@ class TreeSums(ScaledSums):
         left_out[self._failed] = True
         if max(values.max(initial=0.0), -values.min(initial=0.0)) > LARGEST:
             huge = np.flatnonzero(np.abs(values).max(axis=1) > LARGEST)
-            left_out[np.searchsorted(self._structure.offsets, huge, side="right") - 1] = True
+            left_out[self._structure.units_of(huge)] = True
         states, given = np.zeros_like(values), (self._structure.levels, self._potentials)
         counts = BatchCounts(out)
         trees.tree_covariances(*given, *self._work, left_out, values, states, counts)

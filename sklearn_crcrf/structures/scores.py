@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..utils.searching import places_in
+
 _NOTHING = np.empty(0)
 
 
@@ -90,9 +92,8 @@ class TokenTransitions(NamedTuple):
         row_of_entry = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
         keys = key(row_of_entry, self.previous, self.current)
         row = self.row[token]
-        wanted = key(row, previous, current)
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        found = np.flatnonzero((row >= 0) & (keys[at] == wanted))
+        at = places_in(keys, key(row, previous, current))
+        found = np.flatnonzero((row >= 0) & (at >= 0))
         return found, at[found]
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ...utils.searching import places_in
 from .conjunctions import Conjunctions, selected
 from .gains import ColumnSums, LabelledTokens, Sums, gain, least_difference
 from .proposals import with_proposals
@@ -260,8 +261,7 @@ def _wait_for_parts(found: Scored, conjunctions: Conjunctions, n_labels: int) ->
     at = found.columns[joins] - conjunctions.n_attributes
     for part in (conjunctions.parent[at], conjunctions.last[at]):
         wanted = part.astype(np.int64) * n_labels + found.labels[joins]
-        place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-        rival = np.where(codes[place] == wanted, found.scores[place], 0.0)
+        rival = np.append(found.scores, 0.0)[places_in(codes, wanted)]
         wait[joins] |= found.scores[joins] <= BETTER * rival
     return wait
 

@@ -20,6 +20,7 @@ from ..._kernels.sparse.keys import number_keys
 from ...data.csr import csr_arrays
 from ...data.ragged import joined_ranges
 from ...structures import Lattice, LatticeScores
+from ...utils.searching import places_in
 
 
 class Ends(NamedTuple):
@@ -89,8 +90,7 @@ def positions(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
         at = numbers[len(known) :].copy()
         at[at >= len(known)] = -1
         return at
-    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[at] == keys, at, -1).astype(np.int32)
+    return places_in(known, keys).astype(np.int32)
 
 
 def run_key(digits: np.ndarray, n_labels: int) -> np.ndarray:

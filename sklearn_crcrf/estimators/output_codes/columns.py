@@ -212,7 +212,7 @@ def _padded(columns: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def _gold_transitions(corpus: Corpus, code: np.ndarray) -> np.ndarray:
     """Return how often pairs of bits are linked in the gold labels, of shape (4, width)."""
     previous, current = corpus.structure.links()
-    unit = np.searchsorted(corpus.offsets, current, side="right") - 1
+    unit = corpus.structure.units_of(current)
     n_labels = len(code)
     pair = corpus.y[previous] * np.int64(n_labels) + corpus.y[current]
     counts = np.bincount(pair, corpus.weight[unit], n_labels**2).reshape(n_labels, n_labels)

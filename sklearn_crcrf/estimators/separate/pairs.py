@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ...base.batches import Batch
 from ...counts.prepared import PreparedLinks
 from ...structures import Scores, Structure, TokenTransitions
+from ...utils.searching import places_in
 from .nodes import fit_classifier, log_probabilities
 from .rates import LinkRates, TypedLinks
 from .row_crf import RowCRF, Start
@@ -286,9 +287,7 @@ def start_of_pairs(
     """
     if before is not None:
         n = 1 + max(labels.max(), before.labels.max())
-        codes, old = labels @ [n, 1], before.labels @ [n, 1]
-        place = np.minimum(np.searchsorted(old, codes), len(old) - 1)
-        number = np.where(old[place] == codes, place, -1)
+        number = places_in(before.labels @ [n, 1], labels @ [n, 1])
         return lambda column, k: before.estimator.weights(column, number[k])
     u = nodes()
     if not isinstance(u, RowCRF):

@@ -20,6 +20,7 @@ from ...linear.problem import Problem
 from ...structures.rows import Rows, softmax
 from ...training import FittedState
 from ...training.loop import train
+from ...utils.searching import places_in
 from ...utils.soundness import Array, Requirement, Sound, labels, matrix
 from ..crf import CRF
 from ..crf.solving import check_supported, choose_solver, solve
@@ -142,8 +143,8 @@ class RowCRF(FittedState, Sound, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n,)
         """
-        place = np.minimum(np.searchsorted(self.classes_, label), len(self.classes_) - 1)
-        is_known, is_last = self.classes_[place] == label, column == self.coef_.shape[0]
+        place = places_in(self.classes_, label)
+        is_known, is_last = place >= 0, column == self.coef_.shape[0]
         inner, last = np.flatnonzero(is_known & ~is_last), np.flatnonzero(is_known & is_last)
         found = np.zeros(len(column))
         if len(inner):  # else SciPy would return a sparse array

@@ -47,7 +47,7 @@ class ChordalUnits(NamedTuple):
         found = found[: eliminate_simplicial(first, neighbour, is_left, found)]
         left = np.flatnonzero(is_left)
         is_chordal = np.ones(structure.n_units, dtype=bool)
-        is_chordal[np.searchsorted(structure.offsets, left, side="right") - 1] = False
-        unit = np.searchsorted(structure.offsets, found[:, 0], side="right") - 1
+        is_chordal[structure.units_of(left)] = False
+        unit = structure.units_of(found[:, 0])
         triangles = np.sort(found[is_chordal[unit]], axis=1)
         return cls(is_chordal, triangles[np.lexsort(triangles.T[::-1])])

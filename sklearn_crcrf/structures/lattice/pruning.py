@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._kernels.lattice.runs import score_lattice_runs
+from ...utils.searching import places_in
 from ..scores import Scores
 from .lattice import Candidates, Lattice, LatticeScores
 
@@ -77,18 +78,10 @@ class RunTable(NamedTuple):
         context = before[0]
         for ids in before[1:]:
             context = context * self.n_labels + ids
-        scores = np.zeros(len(last))
-        if len(self.contexts) == 0:
-            return scores
-        at = np.minimum(np.searchsorted(self.contexts, context), len(self.contexts) - 1)
-        known = np.flatnonzero(self.contexts[at] == context)
-        scores[known] = self.unseen[at[known]]
+        unseen = np.append(self.unseen, 0.0)[places_in(self.contexts, context)]
         of_entry = np.repeat(self.contexts, np.diff(self.starts)) * self.n_labels + self.last
-        wanted = context * self.n_labels + last
-        at = np.minimum(np.searchsorted(of_entry, wanted), len(of_entry) - 1)
-        found = of_entry[at] == wanted
-        scores[found] = self.score[at[found]]
-        return scores
+        at = places_in(of_entry, context * self.n_labels + last)
+        return np.where(at < 0, unseen, np.append(self.score, 0.0)[at])
 
     def of_lattice(self, lattice: Any, n: int, runs: np.ndarray) -> None:
         """Write the scores of all runs of n + 1 labels of a lattice into the array of all runs."""

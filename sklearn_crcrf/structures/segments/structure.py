@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from ...data.ragged import joined_ranges
 from ...labels.segments.roles import Roles
+from ...utils.searching import places_in
 from ..base import Structure
 from ..chain.chain import Chain
 
@@ -90,13 +91,10 @@ features=None)
 
     def find(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """Return the numbers of the spans with these tokens, -1 where there is no span."""
-        if len(self.length) == 0:
-            return np.full(len(start), -1)
-        longest = int(self.length.max()) + 1
+        longest = int(self.length.max(initial=0)) + 1
         keys = self.last_tokens() * longest + self.length
         wanted = (stop - 1) * longest + (stop - start)
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where((keys[at] == wanted) & (stop - start < longest), at, -1)
+        return np.where(stop - start < longest, places_in(keys, wanted), -1)
 
 
 class SegmentLayout(NamedTuple):
