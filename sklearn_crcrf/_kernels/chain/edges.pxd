@@ -61,6 +61,11 @@ cdef inline int64_t find_entry(
     return -1
 
 
+cdef inline bint is_table(Edges edges, int64_t row, int64_t n) noexcept nogil:
+    """Whether each pair of labels has an entry; entries are in the order of the current label."""
+    return edges.indptr[row + 1] - edges.indptr[row] == n * n
+
+
 cdef inline void fill_transitions(
     Edges edges, const double *transition, int64_t n, int64_t t, int64_t previous, double *out
 ) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels.chain.scores cimport BatchCounts, BatchScores
-from sklearn_crcrf._kernels.chain.edges cimport Edges
+from sklearn_crcrf._kernels.chain.edges cimport Edges, is_table
 from sklearn_crcrf._kernels.chain.scores cimport BatchPotentials, Potentials
 from sklearn_crcrf._kernels.machine cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport (
@@ -42,12 +42,6 @@ cdef const real *packed_potential(
     cdef int64_t n = potential.shape[0]
     pack(&potential[0, 0], n, 1 if transposed else n, n if transposed else 1, &rows[0, 0])
     return &rows[0, 0]
-
-
-cdef inline bint is_table(const Potentials *potentials, int64_t row) noexcept nogil:
-    """Whether each pair of labels has an entry; entries are in the order of the current label."""
-    cdef const int64_t *indptr = potentials.edges.indptr
-    return indptr[row + 1] - indptr[row] == potentials.n * potentials.n
 
 
 cdef inline void multiply_by_table(
@@ -106,7 +100,7 @@ cdef void add_edges(
         double raised
     if row < 0:
         return
-    if is_table(potentials, row):
+    if is_table(potentials.edges, row, potentials.n):
         multiply_by_table(
             potentials.edges.score + potentials.edges.indptr[row], potentials.n, x, out, backwards
         )
@@ -132,7 +126,7 @@ cdef void count_edges(
     if row < 0:
         return
     k = potentials.edges.indptr[row]
-    if is_table(potentials, row):
+    if is_table(potentials.edges, row, potentials.n):
         count_table(
             potentials.edges.score + k, potentials.transition, potentials.n, before, ahead,
             &counts.edges[k], counts.transition,

@@ -15,30 +15,8 @@ cdef struct Conditionals:
     double *factor                 # (n,) work space
     double *total                  # (n,) work space
     double *common                 # (n, n) probabilities, 0 where there is an edge
+    double *row                    # (n,) work space for those who use them
     double *raised                 # (n_entries,) probabilities of the edges
-
-
-cdef inline Conditionals conditionals_of(
-    BatchScores batch,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    const double[:, ::1] up,       # (n_tokens, n_labels) IN
-    double[:, ::1] work,           # (n_labels + 2, n_labels) OUT
-    double[::1] raised,            # (n_entries,) OUT
-) noexcept:
-    cdef Conditionals q
-    q.n = batch.transition.shape[0]
-    q.top = top
-    q.transition = &batch.transition[0, 0]
-    q.potential = &potential[0, 0]
-    q.edges = batch.edges
-    # Without tokens this is an address that is never read.
-    q.up = &up[0, 0]
-    q.factor = &work[0, 0]
-    q.total = &work[1, 0]
-    q.common = &work[2, 0]
-    q.raised = &raised[0] if raised.shape[0] else NULL
-    return q
 
 
 cdef inline void entries_into(Edges edges, int64_t t, int64_t *start, int64_t *stop) noexcept nogil:

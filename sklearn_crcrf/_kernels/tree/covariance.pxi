@@ -52,13 +52,10 @@ def average_subtrees(
         const double[:, ::1] up = messages.up
         const double[::1] log_z = messages.log_z
         int64_t n = v_transition.shape[0], u, r, t, j
-        double[:, ::1] work = np.empty((n + 3, n))
-        double[::1] raised = np.empty(messages.batch.n_entries)
-        Conditionals q = conditionals_of(
-            messages.batch, messages.potential, messages.top, up, work, raised
-        )
+        double[::1] work = room_of_conditionals(messages)
+        Conditionals q = conditionals_of(messages, work)
         Direction v = direction_of(v_transition, v_edges)
-        double *row = &work[n + 2, 0]
+        double *row = q.row
         double m
     with nogil:
         for u in range(mean.shape[0]):
@@ -99,14 +96,11 @@ def add_tree_covariances(
         const double[::1] log_z = messages.log_z
         Edges edges = messages.batch.edges
         int64_t n = v_transition.shape[0], r, t, i, j, k, start, stop
-        double[:, ::1] work = np.empty((n + 3, n))
+        double[::1] work = room_of_conditionals(messages)
         double[:, ::1] b = np.zeros((trees.n_rows, n)), marginals = np.zeros((trees.n_rows, n))
-        double[::1] raised = np.empty(messages.batch.n_entries)
-        Conditionals q = conditionals_of(
-            messages.batch, messages.potential, messages.top, messages.up, work, raised
-        )
+        Conditionals q = conditionals_of(messages, work)
         Direction v = direction_of(v_transition, v_edges)
-        double *others = &work[n + 2, 0]
+        double *others = q.row
         double *own
         double w, pair
     with nogil:

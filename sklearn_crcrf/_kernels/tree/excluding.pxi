@@ -114,15 +114,12 @@ def add_counts_of_others(
         Trees trees = messages.rows.trees
         Given given = given_of(messages.batch, y, messages.up, False)
         int64_t n = given.n, r, t, p, u, j
-        double[:, ::1] work = np.empty((n + 3, n))
-        double[::1] raised = np.empty(messages.batch.n_entries)
+        double[::1] work = room_of_conditionals(messages)
         # Probabilities that a token is the first that differs, and that it is before it.
         double[::1] first = np.empty(trees.n_rows), gold = np.empty(trees.n_rows)
         double[::1] later = np.zeros(value.shape[0])
-        Conditionals q = conditionals_of(
-            messages.batch, messages.potential, messages.top, messages.up, work, raised
-        )
-        double *into = &work[n + 2, 0]
+        Conditionals q = conditionals_of(messages, work)
+        double *into = q.row
         double waiting
     with nogil:
         give_turn()

@@ -126,7 +126,7 @@ cdef void send_maxima(
         message = messages + (r - first) * width
         token = trees.token[r]
         row = edges.row[token] if edges.score != NULL else -1
-        if row >= 0 and is_whole_table(edges, row, n):
+        if row >= 0 and is_table(edges, row, n):
             raise_by_table(edges.score + edges.indptr[row], n, delta + r * width, message)
         elif row >= 0:
             for k in range(edges.indptr[row], edges.indptr[row + 1]):
@@ -136,11 +136,6 @@ cdef void send_maxima(
         parent = delta + trees.parent_row[r] * width
         for i in range(n):
             parent[i] += message[i]
-
-
-cdef inline bint is_whole_table(Edges edges, int64_t row, int64_t n) noexcept nogil:
-    """Whether each pair of labels has an entry; entries are in the order of the current label."""
-    return edges.indptr[row + 1] - edges.indptr[row] == n * n
 
 
 cdef inline void raise_by_table(
@@ -171,7 +166,7 @@ cdef int64_t best_child(
     if row >= 0:
         best_score = delta[best] + into[best]
         k = edges.indptr[row]
-        if is_whole_table(edges, row, n):
+        if is_table(edges, row, n):
             k += previous
             step = n
         while k < edges.indptr[row + 1]:

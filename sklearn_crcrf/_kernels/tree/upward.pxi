@@ -37,6 +37,31 @@ cdef class UpwardMessages:
         self.up, self.increment, self.log_z = up, increment, log_z
 
 
+cdef double[::1] room_of_conditionals(UpwardMessages messages):
+    cdef int64_t n = messages.batch.transition.shape[0]
+    return np.empty((n + 3) * n + messages.batch.n_entries)
+
+
+cdef inline Conditionals conditionals_of(
+    UpwardMessages messages,
+    double[::1] work,              # of room_of_conditionals
+) noexcept:
+    cdef Conditionals q
+    q.n = messages.batch.transition.shape[0]
+    q.top = messages.top
+    q.transition = &messages.batch.transition[0, 0]
+    q.potential = &messages.potential[0, 0]
+    q.edges = messages.batch.edges
+    # Without tokens this is an address that is never read.
+    q.up = &messages.up[0, 0]
+    q.factor = &work[0]
+    q.total = q.factor + q.n
+    q.common = q.total + q.n
+    q.row = q.common + q.n * q.n
+    q.raised = q.row + q.n
+    return q
+
+
 def upward_messages(
     UpwardMessages messages,       # INOUT
     const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
@@ -97,11 +122,8 @@ def add_tree_counts(
         const double[:, ::1] up = messages.up
         const double[::1] log_z = messages.log_z
         int64_t n = transitions.shape[0], r, t, u, j
-        double[:, ::1] work = np.empty((n + 2, n))
-        double[::1] raised = np.empty(messages.batch.n_entries)
-        Conditionals q = conditionals_of(
-            messages.batch, messages.potential, messages.top, up, work, raised
-        )
+        double[::1] work = room_of_conditionals(messages)
+        Conditionals q = conditionals_of(messages, work)
     with nogil:
         give_turn()
         for r in range(trees.n_rows):
