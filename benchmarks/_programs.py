@@ -47,25 +47,33 @@ class Program(NamedTuple):
         Returns a function from the tokens of a sequence to attributes: dicts, or lists of strings.
     params : dict
         The parameters of ``pycrfsuite.Trainer`` that it sets.
+    lists : tuple of str
+        The attributes that say what lists of words, which come with it, have of a token.
     """
 
     name: str
     load: Callable[[Namespace], Splits]
     features: Callable[[], Features]
     params: dict[str, Any]
+    lists: tuple[str, ...] = ()
 
 
 def programs() -> list[Program]:
     """All programs, the parsers first."""
     return [
         Program(
-            "usaddress", partial(distinct, ADDRESSES), partial(of_package, "usaddress"), PARSERATOR
+            "usaddress",
+            partial(distinct, ADDRESSES),
+            partial(of_package, "usaddress"),
+            PARSERATOR,
+            lists=("directional", "street_name"),
         ),
         Program(
             "probablepeople",
             partial(distinct, NAMES),
             partial(of_package, "probablepeople"),
             PARSERATOR,
+            lists=("in.names", "first.name", "gender_ratio"),
         ),
         Program("Dutch names", dutch_names, lambda: tutorial_features, TUTORIAL),
         *(

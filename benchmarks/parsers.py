@@ -52,6 +52,7 @@ NAMES_HERE = {
 MODELS: dict[str, Callable[[], Any]] = {
     "EmpiricalCRF": EmpiricalCRF,
     "EmpiricalCRF, fitted": partial(EmpiricalCRF, exponents="fit"),
+    "EmpiricalCRF, fitted, order 3": partial(EmpiricalCRF, exponents="fit", order=3),
     "LatticeCRF": partial(LatticeCRF, random_state=0),
 }
 LOADING = {
@@ -282,7 +283,7 @@ def loaded(loading: str, path: str, sequence: list) -> tuple[float, float]:
 
 def right_table(tasks: Sequence[Task], args: argparse.Namespace) -> Table:
     columns = ["program", "sequences", "python-crfsuite", "CRFsuiteCRF", *MODELS, "target", "met"]
-    columns.append("EmpiricalCRF of the same dicts, fitted")
+    columns += ["EmpiricalCRF of words and lists, fitted", "EmpiricalCRF of the same dicts, fitted"]
     return "Whole sequences right, per cent of the test part", columns, right_rows(tasks)
 
 
@@ -293,16 +294,37 @@ def right_rows(tasks: Sequence[Task]) -> Iterator[list[str]]:
         right = [tag(model, task.test_attributes), crf.predict(task.test_attributes)]
         words, test_words = map(words_of, (task.train[0], task.test[0]))
         right += [make().fit(words, task.train[1]).predict(test_words) for make in MODELS.values()]
-        if isinstance(task.attributes[0][0], dict):
-            counted = EmpiricalCRF(exponents="fit").fit(task.attributes, task.train[1])
-            right.append(counted.predict(task.test_attributes))
         figures = [100 * sequence_accuracy(task.test[1], labels) for labels in right]
-        of_words, least = 2 + len(MODELS), LEAST_RIGHT.get(task.program.name)
+        least = LEAST_RIGHT.get(task.program.name)
         yield [
             *(task.program.name, f"{len(test_words):,}"),
-            *(f"{figure:.2f}" for figure in figures[:of_words]),
+            *(f"{figure:.2f}" for figure in figures),
             *(["", ""] if least is None else [f">= {least:g}", yes_or_no(figures[3] >= least)]),
-            *([f"{figure:.2f}" for figure in figures[of_words:]] or [""]),
+            right_of(task, *of_lists(task)) if task.program.lists else "",
+            right_of(task, task.attributes, task.test_attributes)
+            if isinstance(task.attributes[0][0], dict)
+            else "",
+        ]
+
+
+def right_of(task: Task, X: list, X_test: list) -> str:
+    """Per cent of the sequences that the closed form has right, with fitted exponents."""
+    labels = EmpiricalCRF(exponents="fit").fit(X, task.train[1]).predict(X_test)
+    return f"{100 * sequence_accuracy(task.test[1], labels):.2f}"
+
+
+def of_lists(task: Task) -> Iterator[list[list[dict[str, Any]]]]:
+    """The words of both parts, and what the lists of the program have of them."""
+    for (X, _), attributes in (
+        (task.train, task.attributes),
+        (task.test, task.test_attributes),
+    ):
+        yield [
+            [
+                {"word": word, **{key: found[key] for key in task.program.lists}}
+                for word, found in zip(*tokens, strict=True)
+            ]
+            for tokens in zip(X, attributes, strict=True)
         ]
 
 
