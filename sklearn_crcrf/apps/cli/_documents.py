@@ -3,6 +3,7 @@
 import argparse
 import io
 import os
+from collections.abc import Callable
 from itertools import pairwise
 from typing import IO, Any
 
@@ -15,14 +16,11 @@ from ._text import (
     COLUMN_FORMATS,
     STANDARD,
     UTF8,
-    Columns,
     Text,
     begins_with_json,
     check_labelled,
     open_output,
     read_content,
-    read_source,
-    read_text,
 )
 
 WORDS: list[str | None] = ["word", "label"]
@@ -97,15 +95,27 @@ def _is_document(source: Source) -> bool:
     return FORMATS["brat"].fits(source) or source.suffix == ".spacy" or source.has_records
 
 
-def read_labelled(path: str, options: argparse.Namespace, columns: Columns | None = None) -> Text:
-    """Read the tokens and labels of a file of columns, or of documents."""
+def read_labelled(
+    path: str,
+    options: argparse.Namespace,
+    read: Callable[..., Text] | None = None,
+    how: Any = None,
+) -> Text:
+    """Read the tokens and labels of a file, or a folder, of columns or of documents.
+
+    Parameters
+    ----------
+    path : str
+    options : Namespace
+    read : callable, optional
+        Reads columns; by default those of the options.
+    how : TextTagger, optional
+        How documents become tokens; by default as the options say.
+    """
     documents = read_documents([path], options)
-    if documents is None and os.path.isdir(path):
-        columns = columns or options.columns
-        return read_texts(files_of([path]), options, lambda source: read_text(source, columns))
     if documents is None:
-        return read_text(read_source(path, options), columns or options.columns, labelled=True)
-    text = text_of_documents(documents, options)
+        return read_texts(files_of([path]), options, read)
+    text = text_of_documents(documents, how or options)
     check_labelled(text, path)
     return text
 

@@ -16,6 +16,7 @@ from ._text import (
     first_of,
     listed,
     naming,
+    observed,
     read_source,
     read_text,
     reading_of,
@@ -143,7 +144,7 @@ def read_texts(
         text = read(source) if read else read_text(source, options.columns, len(files) == 1)
         if text.X:
             texts[file] = text
-        else:
+        elif len(files) > 1:
             warnings.warn(f"{file}: there are no tokens", stacklevel=2)
     if not texts:
         raise ValueError(f"{files[0]}: there are no tokens")
@@ -198,7 +199,7 @@ def groups_of(text: Text, column: str | None) -> tuple[list, list | None]:
     """
     if column is None:
         return text.X, text.groups if len(set(text.groups or ())) > 1 else None
-    names = [name for name in text.columns if name not in (None, "label")]
+    names = observed(text.columns)
     if column not in names or len(names) == 1:
         raise ValueError(
             f"--groups must name one of two or more columns, but is {column!r}; the columns are "

@@ -427,6 +427,11 @@ def listed(columns: Columns, joined: str = ", ") -> str:
     return joined.join(name or "_" for name in columns)
 
 
+def observed(columns: Columns) -> list[str]:
+    """Return the columns that words have: neither labels nor what is left out."""
+    return [name for name in columns if name is not None and name not in ("label", KNOWN)]
+
+
 def first_of(names: Sequence[str], most: int = 5) -> str:
     """Return the first of some names, for messages."""
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)
@@ -460,7 +465,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def _without_known(text: Text) -> Text:
-    names = [name for name in text.columns if name not in (None, "label", KNOWN)]
+    names = observed(text.columns)
     if not names:
         raise ValueError("--columns must name a column besides 'known' and 'label'")
     known = [[_allowed(token[KNOWN]) for token in sequence] for sequence in text.X]

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from ...metrics import (
 )
 from . import _documents, _estimators, _progress
 from ._files import add_groups, groups_of
-from ._text import add_columns, add_document_options, add_file
+from ._text import add_columns, add_document_options, add_file, read_text
 from .tagging import Labeller, labels_of, named
 from .training import fit, noting_interrupts
 
@@ -102,7 +103,8 @@ def _train_and_test(options: argparse.Namespace) -> None:
     X, groups = groups_of(text, options.groups)
     y = text.y
     if options.test is not None:
-        test = _documents.read_labelled(options.test, options, text.columns)
+        read = partial(read_text, columns=text.columns)
+        test = _documents.read_labelled(options.test, options, read)
         (X_test, _), y_test = groups_of(test, options.groups), test.y
     elif len(X) < 2:
         raise ValueError(f"{options.file}: there is one sequence, so none can be held out")

@@ -17,12 +17,7 @@ from ...text.reading import TokenizedTexts
 from ...text.redaction import redacted
 from . import _documents, _progress
 from ._files import files_of
-from ._text import (
-    FORMS,
-    STANDARD,
-    open_output,
-    read_all_text,
-)
+from ._text import FORMS, STANDARD, observed, open_output, read_all_text
 
 ENDINGS = {".jsonl": "jsonl", ".conll": "conll", ".tsv": "spans", ".txt": "text"}
 # Number of documents that are read at a time.
@@ -67,7 +62,7 @@ def text_tagger(labeller: Any, options: argparse.Namespace) -> TextTagger:
             if given not in (usual, own):
                 raise ValueError(f"--{name} {given}: the model was trained with --{name} {own}")
         return tagger
-    columns = [name for name in labeller.columns or ["word"] if name not in (None, "label")]
+    columns = observed(labeller.columns or ["word"])
     if len(columns) > 1 or columns == ["*"]:
         raise ValueError(
             f"{options.model}: the model was trained on the columns {', '.join(columns)}, but text "

@@ -6,7 +6,7 @@ from typing import Any
 from ...text.tokens import TOKENIZERS
 from ..web import tagging_app
 from . import _listening
-from ._text import KNOWN, add_limits, add_max_bytes, limits_of
+from ._text import add_limits, add_max_bytes, limits_of, observed
 from .tagging import labels_of
 
 
@@ -28,10 +28,10 @@ def run(options: argparse.Namespace) -> None:
     from ...model_files import load_model
 
     estimator, columns = load_model(options.model, options.max_bytes)
-    observed = [name for name in columns or () if name not in (None, "label", KNOWN)]
-    if observed == ["*"]:
+    names = observed(columns or ())
+    if names == ["*"]:
         raise ValueError(f"{options.model}: serve labels words, but the model needs attributes")
     how: dict[str, Any] = limits_of(options, labels_of(estimator))
-    how["columns"] = observed if len(observed) > 1 else None
+    how["columns"] = names if len(names) > 1 else None
     app = tagging_app(estimator, tokenizer=options.tokenizer, **how)
     _listening.listen(app, options)

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, Any
 
 from ...datasets.columns import DOCUMENT, Rows
@@ -15,7 +16,7 @@ from ...serving import load_tagger
 from ...serving.files import is_tagger_file
 from ...text.formats import source as document_source
 from . import _progress
-from ._files import add_files, files_of, outputs_of, read_texts, texts_of
+from ._files import add_files, files_of, outputs_of, texts_of
 from ._text import (
     DOCUMENT_FORMATS,
     FORMS,
@@ -32,6 +33,7 @@ from ._text import (
     check_labelled,
     first_of,
     limits_of,
+    observed,
     open_output,
     positive,
     read_source,
@@ -203,17 +205,8 @@ class Labeller:
         """Read the tokens and labels of a file of columns, or of documents."""
         from . import _documents
 
-        documents = _documents.read_documents([file], self._options)
-        if documents is None:
-
-            def read(source: Source) -> Text:
-                return self.read(source, labelled=True)
-
-            return read_texts(files_of([file]), self._options, read)
-        how = self.text_tagger or self._options
-        text = _documents.text_of_documents(documents, how)
-        check_labelled(text, file)
-        return text
+        read = partial(self.read, labelled=True)
+        return _documents.read_labelled(file, self._options, read, self.text_tagger)
 
     def read(self, source: Source, labelled: bool = False) -> Text:
         """Read words; by default with the columns of training.
@@ -240,11 +233,11 @@ class Labeller:
             return read_text(source, ITEMS, labelled)
         if self.columns is None:
             return read_text(source, columns, labelled)
-        wanted = _observed(self.columns)
-        if columns is not None and set(_observed(columns)) != set(wanted):
+        wanted = observed(self.columns)
+        if columns is not None and set(observed(columns)) != set(wanted):
             raise ValueError(
                 f"the model was trained on the columns {', '.join(wanted)}, but --columns names "
-                f"{', '.join(_observed(columns)) or 'none'}"
+                f"{', '.join(observed(columns)) or 'none'}"
             )
         rows = source.rows()
         if rows.header is not None and columns is None:
@@ -370,10 +363,6 @@ def _by_name(source: Source, names: Columns, wanted: list[str], labelled: bool) 
     if missing:
         raise ValueError(f"{source.name}: there is no column {missing[0]!r}; there are {names}")
     return [name if name in (*wanted, "label") else None for name in names]
-
-
-def _observed(columns: Columns) -> list[str]:
-    return [name for name in columns if name is not None and name not in ("label", KNOWN)]
 
 
 def _method(classifier: Any, name: str) -> Callable:
