@@ -141,26 +141,20 @@ class HeldOut:
         self, state: np.ndarray, exponents: Sequence[float], is_symmetric: bool
     ) -> np.ndarray:
         """Return the losses of the labels of all folds, (n_exponents, n_losses)."""
-        losses, (_, ids, weights, _) = [], self._nodes
+        losses, (_, ids, weights, _), links = [], self._nodes, self._links
         for number in range(self._n_folds):
             is_held_out = self._fold == number
             trained = np.where(is_held_out, -1, ids)
             given = trained if self._is_partial else np.full_like(ids, -1)
-            of_fold = []
-            for exponent in exponents:
-                scores = self._scores(state, trained, exponent, is_symmetric)
-                tokens = HeldOutTokens(ids, weights, given, is_held_out)
-                of_fold.append(tokens.losses(self._links.structure, scores))
+            tokens = HeldOutTokens(ids, weights, given, is_held_out)
+            evidence = LinkEvidence(links, trained, state)
+            all_rates = evidence.rates(exponents, self._sigma, is_symmetric)
+            of_fold = [
+                tokens.losses(links.structure, rates.scores(state, exponent, links.row()))
+                for rates, exponent in zip(all_rates, exponents, strict=True)
+            ]
             losses.append(of_fold)
         return np.concatenate(losses, axis=1)
-
-    def _scores(
-        self, state: np.ndarray, trained: np.ndarray, exponent: float, is_symmetric: bool
-    ) -> Scores:
-        """Return the scores of all labels, if the labels of a fold are held out."""
-        evidence = LinkEvidence(self._links, trained, state)
-        (rates,) = evidence.rates([exponent], self._sigma, is_symmetric)
-        return rates.scores(state, exponent, self._links.row())
 
 
 class HeldOutTokens(NamedTuple):
