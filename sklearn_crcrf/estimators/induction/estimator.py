@@ -119,8 +119,8 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
     >>> tokens = [{"a": a, "b": b} for a in "01" for b in "01"]
     >>> X, y = [[token] for token in tokens] * 5, [["same"], ["other"], ["other"], ["same"]] * 5
     >>> model = FeatureInduction().fit(X, y)
-    >>> model.features_[0]
-    ('a=0 & b=0', 'other')
+    >>> model.features_[0][0]
+    'a=0 & b=0'
     >>> model.predict(X[:4]).tolist()
     [['same'], ['other'], ['other'], ['same']]
     """
