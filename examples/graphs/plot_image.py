@@ -44,15 +44,15 @@ def make_picture(rng):
 
 
 rng = np.random.default_rng(0)
-pictures = [make_picture(rng) for _ in range(30)]
+pictures = [make_picture(rng) for _ in range(20)]
 y = [[NAMES[k] for k in labels.ravel()] for labels, _ in pictures]
-y_train, y_test = y[:10], y[10:]
+y_train, y_test = y[:6], y[6:]
 
 # %%
 # :meth:`GraphArray.from_grid <sklearn_crcrf.GraphArray.from_grid>` links each pixel to its right
 # and lower neighbours. The type of an edge says which, so each direction has a table of its own.
 X = GraphArray.from_grid([pixels for _, pixels in pictures])
-X_train, X_test = X[:10], X[10:]
+X_train, X_test = X[:6], X[6:]
 print(X, set(X.edge_data))
 
 # %%
@@ -77,9 +77,9 @@ predicted = {}
 for name, model in models.items():
     pixels = single if name == "single pixels" else X
     start = time.perf_counter()
-    model.fit(pixels[:10], y_train)
+    model.fit(pixels[:6], y_train)
     seconds = time.perf_counter() - start
-    predicted[name] = model.predict(pixels[10:]).tolist()
+    predicted[name] = model.predict(pixels[6:]).tolist()
     accuracy = token_accuracy(y_test, predicted[name])
     print(f"{name:18} {accuracy:.1%} right, {seconds:.1f} s of training")
 
@@ -92,7 +92,7 @@ number = {name: k for k, name in enumerate(NAMES)}
 shown = 0
 panels = {"true labels": y_test[shown], **{name: of[shown] for name, of in predicted.items()}}
 figure, axes = plt.subplots(2, 3, figsize=(10, 5.5), layout="constrained")
-measured = pictures[10 + shown][1][..., 0]
+measured = pictures[6 + shown][1][..., 0]
 axes.flat[0].imshow(measured, cmap="gray")
 axes.flat[0].set(title="one of two measurements")
 for ax, (title, labels) in zip(axes.flat[1:], panels.items(), strict=True):
@@ -121,7 +121,7 @@ plt.show()
 # The trained model can be used with other kinds of inference. An integer program finds the best
 # labelling of a picture, and needs much longer; the label of each pixel that is most probable by
 # approximate probabilities is hardly ever another one, and right as often.
-crf, few = models["log loss"], slice(0, 4)
+crf, few = models["log loss"], slice(0, 2)
 engines = {
     "tree-reweighted": TreeReweighted(tol=0.05),
     "loopy": "loopy",
