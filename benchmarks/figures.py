@@ -39,9 +39,13 @@ CODE = re.compile(
 
 
 class Text(NamedTuple):
-    """A text of ``figures.toml``: a pattern that finds it, and its figures on the pages."""
+    """A text of ``figures.toml``: what finds it, and its figures on the pages.
+
+    Where its longest word is not, its pattern need not be tried, which takes long.
+    """
 
     template: str
+    longest: str
     pattern: re.Pattern
     figures: list[str]
 
@@ -58,13 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("figures.py", description=__doc__)
     parser.add_argument("--write", action="store_true", help="renew the figures in the files")
     args = parser.parse_args(argv)
-    problems = []
-    for path, before, after in renewed(ROOT):
+    problems, texts = [], list(read_texts())
+    for path, before, after in renewed(ROOT, texts):
         if args.write:
             path.write_text(after, encoding="utf-8")
         problems += [] if args.write else differing_lines(path, before, after)
-    problems += [f"in no file: {template}" for template in missing(ROOT)]
-    problems += [f"{path}: {figure} is from no page" for path, figure in unsourced(ROOT)]
+    problems += [f"in no file: {template}" for template in missing(ROOT, texts)]
+    problems += [f"{path}: {figure} is from no page" for path, figure in unsourced(ROOT, texts)]
     print("\n".join(problems) or "All figures are on the pages of the benchmarks.")
     return bool(problems)
 
@@ -110,9 +114,10 @@ def text_of(template: str, rows: list[dict[str, str]], first_cells: str) -> Text
         ]
     )
     words = FIELD.sub("\0", template).replace("|", " ").split()
+    longest = max(" ".join(words).replace("\0", " ").split(), key=len)
     pattern = GAP.join("`*".join(map(re.escape, word)) for word in words)
     pattern = re.sub("\0", lambda _: next(patterns).replace("\\ ", r"\s+"), pattern)
-    return Text(template, re.compile(rf"(?<![\w.,]){pattern}(?!\w|[.,]\d)"), figures)
+    return Text(template, longest, re.compile(rf"(?<![\w.,]){pattern}(?!\w|[.,]\d)"), figures)
 
 
 def files_of(root: Path) -> list[Path]:
@@ -125,17 +130,23 @@ def files_of(root: Path) -> list[Path]:
     ]
 
 
+def matches_in(content: str, texts: Sequence[Text]) -> Iterator[tuple[Text, re.Match]]:
+    """Where texts are in a file."""
+    unquoted = content.replace("`", "")
+    for text in texts:
+        if text.longest in unquoted:
+            yield from ((text, match) for match in text.pattern.finditer(content))
+
+
 def places_in(content: str, texts: Sequence[Text]) -> Iterator[Place]:
     """The figures of all texts in a file."""
-    for text in texts:
-        for match in text.pattern.finditer(content):
-            for group, figure in enumerate(text.figures, 1):
-                yield Place(*match.span(group), figure)
+    for text, match in matches_in(content, texts):
+        for group, figure in enumerate(text.figures, 1):
+            yield Place(*match.span(group), figure)
 
 
-def renewed(root: Path) -> Iterator[tuple[Path, str, str]]:
+def renewed(root: Path, texts: Sequence[Text]) -> Iterator[tuple[Path, str, str]]:
     """Files with other figures than the pages, as they are and as they should be."""
-    texts = list(read_texts())
     for path in files_of(root):
         before = after = path.read_text(encoding="utf-8")
         for start, end, figure in sorted(places_in(before, texts), reverse=True):
@@ -154,19 +165,16 @@ def differing_lines(path: Path, before: str, after: str) -> list[str]:
     ]
 
 
-def missing(root: Path) -> list[str]:
+def missing(root: Path, texts: Sequence[Text]) -> list[str]:
     """Texts that are in no file."""
-    contents = [path.read_text(encoding="utf-8") for path in files_of(root)]
-    return [
-        text.template
-        for text in read_texts()
-        if not any(text.pattern.search(content) for content in contents)
-    ]
+    found = set()
+    for path in files_of(root):
+        found |= {text.template for text, _ in matches_in(path.read_text("utf-8"), texts)}
+    return [text.template for text in texts if text.template not in found]
 
 
-def unsourced(root: Path) -> Iterator[tuple[Path, str]]:
+def unsourced(root: Path, texts: Sequence[Text]) -> Iterator[tuple[Path, str]]:
     """Figures that belong to no text, and are not listed as not measured here."""
-    texts = list(read_texts())
     others = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["not measured here"]["texts"]
     for path in files_of(root):
         content = path.read_text(encoding="utf-8")
