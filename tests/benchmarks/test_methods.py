@@ -264,6 +264,7 @@ def test_worked_examples_of_the_papers_agree(load):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_tables_of_the_papers_have_their_figures_beside_ours(load, splits, monkeypatch):
     papers, options = load("papers"), []
+    monkeypatch.setitem(papers.SETTINGS, "max_iter", 3)
     monkeypatch.setattr(
         papers, "load_splits", lambda *_, **of_brown: options.append(of_brown) or splits
     )
@@ -333,6 +334,7 @@ def test_separate_training_is_beside_counting_and_joint_training(
     load, splits, monkeypatch, segments
 ):
     separate, exponents = load("_separate"), load("exponents")
+    monkeypatch.setitem(separate.SETTINGS, "max_iter", 3)
     corpus = exponents.Corpus(lambda args: (splits.train, splits.test), segments)
     monkeypatch.setitem(separate.WORDS, "names of all", corpus)
     rows = list(separate.rows("names of all", argparse.Namespace()))
@@ -365,7 +367,7 @@ def test_features_of_both_words_are_those_of_each(load):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_criteria_of_errors_are_beside_their_figures(load):
     papers, tasks = load("papers"), load("_tasks")
-    X, y = make_addresses(60, random_state=0)
+    X, y = make_addresses(12, random_state=0)
     tokens = [[{"word": word} for word in sentence] for sentence in X]
     features = make_pipeline(Window(["word[0]"]), SequenceVectorizer())
     rows = features.fit_transform(tokens)
@@ -386,6 +388,7 @@ def test_defaults_of_f1_are_compared_with_the_log_loss(load, monkeypatch):
     parts = SimpleNamespace(load=lambda args: ((X[:20], y[:20]), (X[20:], y[20:])))
     names = ["Dutch names", "chunks"]
     monkeypatch.setattr(f1_defaults, "CORPORA", dict.fromkeys(names, parts))
+    monkeypatch.setitem(f1_defaults.OPTIONS, "max_iter", 3)
     args = SimpleNamespace(corpora=names, sizes=[10, 800])
     found = list(f1_defaults.rows(args))
     assert [row[:3] for row in found[:2]] == [
