@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sklearn_crcrf
-from sklearn_crcrf import HMM, TokenFeatures, metrics
+from sklearn_crcrf import CRF, HMM, MaxMarginCRF, TokenFeatures, metrics
 from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.estimators.crf.solving import SOLVERS
 from sklearn_crcrf.estimators.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
@@ -35,15 +35,15 @@ def test_all_ways_to_train_are_tried(load, monkeypatch):
         monkeypatch.setattr(separate, choices, getattr(separate, choices)[::6])
     for name in ("max_iter", "max_iterations"):
         monkeypatch.setitem(load("_models").SMALL, name, 1)
-    names = {trainer.name for trainer in load("_models").trainers(n_sequences=3)}
+    models = load("_models")
+    assert all(models.kinds_for(public) for public in models.classifiers())
+    monkeypatch.setattr(models, "classifiers", lambda: [CRF, MaxMarginCRF])
+    names = {trainer.name for trainer in models.trainers(n_sequences=3)}
     assert {f"CRF criterion={name}" for name in CRITERIA} <= names | {
         "CRF criterion=local_log_loss"  # which MEMM has
     }
     assert {f"CRF solver={name}" for name in SOLVERS} <= names
     assert {f"MaxMarginCRF solver={name}" for name in MARGIN_SOLVERS} <= names
-    assert {f"{public.__name__}" for public in load("_models").classifiers()} == {
-        name.split()[0].split(".")[0] for name in names
-    }
 
 
 def test_all_metrics_are_tried(load):
