@@ -33,7 +33,7 @@ ESTIMATORS = [
     EmpiricalCRF(),
     FeatureInduction(CRF(tol=0.1)),
     SemiMarkovCRF(tol=0.1),
-    SeparateCRF(),
+    SeparateCRF(n_folds=2),
     OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())]),
     CalibratedSequenceClassifier(CRF(tol=0.1), cv=2),
     SegmentF1Classifier(CRF(tol=0.1), cv=2),
@@ -62,7 +62,7 @@ def test_missing_labels_of_a_table_are_unknown_labels_of_lists(estimator):
         hidden(None).to_numpy(),
     ]
     # All estimators read labels in the same way: one of them tries all kinds.
-    for y in given if isinstance(estimator, HMM) else given[:2]:
+    for y in given if isinstance(estimator, HMM) else given[:1]:
         assert estimator.fit(FRAME, y).predict(FRAME).tolist() == expected
         assert estimator.classes_.tolist() == ["B-A", "B-B", "B-C"]
         assert estimator.score(FRAME, y) == score
