@@ -30,7 +30,7 @@ y = [["D", "N", "V"], ["D", "N", "V"], [], ["N", "V"], ["N"]]
 NEW = [["the", "cat", "runs"], [], ["dogs"], ["no", "word", "known"]]
 
 
-@parametrize_with_checks([HMM(), HMM(sample_unit="token")])
+@parametrize_with_checks([HMM(sample_unit="token")])
 def test_estimator_checks(estimator, check):
     check(estimator)
 

@@ -28,10 +28,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [
-        BoostedCRF(max_iter=3, sample_unit="token", max_depth=3),
-        BoostedCRF(max_iter=3, sample_unit="token", max_depth=3, pairs=True),
-    ],
+    [BoostedCRF(max_iter=3, sample_unit="token", max_depth=3, pairs=True)],
     expected_failed_checks=expected_failures,
 )
 def test_estimator_checks(estimator, check, monkeypatch):
