@@ -51,7 +51,8 @@ class Tables:
 
     def named(self, name: str) -> list[Row]:
         """The rows that ``TABLE | PATTERN | most COLUMN`` names."""
-        title, pattern, choice = (*(part.strip() for part in name.split("|")), "", "")[:3]
+        parts = [part.strip() for part in re.split(r" \|(?= )", name)]
+        title, pattern, choice = (*parts, "", "")[:3]
         which, _, column = choice.partition(" ")
         rows = self(title, pattern)
         return [best(rows, column, which == "least")] if choice else rows

@@ -29,6 +29,21 @@ def test_every_page_has_an_answer(pages):
         assert ("<svg" in opened) == (path.stem in pages.CHARTS), path.stem
 
 
+def test_rows_that_have_a_name_are_in_the_answer(pages):
+    for name, page in pages.PAGES.items():
+        for row in set(page) - {"answer", "chart"}:
+            assert f"{{{row}/" in page["answer"], (name, row)
+
+
+def test_a_cell_or_the_least_and_the_greatest_number_answer(pages, monkeypatch):
+    rows = [{"what": "a", "n": "1.5 x"}, {"what": "b", "n": "1,000"}, {"what": "bc", "n": "none"}]
+    names = {"b": "T | ^b;", "all": "T", "most": "T | a|b | most n", "least": "T | | least n"}
+    answer = "{b/n}; {all/n}; {all/n:.1f}; {most/what}; {least/n}"
+    monkeypatch.setitem(pages.PAGES, "page", names | {"answer": answer})
+    found = pages.answer("page", {"Table": rows})
+    assert found == "1,000; 1.5 to 1000; 1.5 to 1000.0; b; 1.5"
+
+
 def test_columns_are_explained(pages):
     for path in PAGES:
         for title, rows in pages.read_page(path).items():
