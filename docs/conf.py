@@ -54,8 +54,9 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
 nitpicky = True  # every reference must have a target
-# Properties of scikit-learn's Pipeline, whose members are left out.
+# Properties of scikit-learn's Pipeline, whose members are left out, and a default in a signature.
 nitpick_ignore = [("py:obj", "n_features_in_"), ("py:obj", "feature_names_in_")]
+nitpick_ignore += [("py:class", "numpy.float64")]
 smartquotes = False  # most quotes enclose values of parameters
 
 html_theme = "pydata_sphinx_theme"
