@@ -45,6 +45,13 @@ SHORTENED = (
     rf"(?!{APOSTROPHE}(?!\w))(?!-\w)"
 )
 ELIDED = rf"[cdjlmnstCDJLMNST]{APOSTROPHE}(?=\w)(?!{CLITIC})"
+# In Greek, a word that has lost its last vowel ends in a consonant that ends no other word, but for
+# two prepositions and a conjunction; a capital with an apostrophe is a number.
+GREEK_ELIDED = (
+    rf"(?={APOSTROPHE}(?!\w))(?:(?<=[βγδζθκλμπστφχ])"
+    r"|(?<=\b[γΓ]ι)|(?<=\b[πΠ]αρ)|(?<=\bν)|(?<=(?<!['\u2019])\b[Α-Ω])"  # noqa: RUF001
+    rf"){APOSTROPHE}"
+)
 LETTERS = rf"(?:[^\WnN]++|(?!{NEGATION})[nN]|{M}++)*+"
 JOINT = (
     rf"(?:[-.@]|(?<=\d)[,:/](?=\d)|(?<=[A-Z])&(?=[A-Z](?!{M}))"
@@ -52,7 +59,7 @@ JOINT = (
 )
 WORD = (
     rf"(?:{APOSTROPHE}(?i:[st])-(?=\w))?\w{LETTERS}(?:{JOINT}{M}*+\w{LETTERS})*+"
-    rf"(?:(?:(?<=qu)|(?<=ll)){APOSTROPHE}(?=\w)(?!{CLITIC}))?"
+    rf"(?:(?:(?<=qu)|(?<=ll)){APOSTROPHE}(?=\w)(?!{CLITIC})|{GREEK_ELIDED})?"
 )
 RUN = rf"([-.!?*'`~])\1+{M}*+"
 RULES = ADDRESS, ABBREVIATION, NEGATION, SHORTENED, ELIDED, WORD, RUN, CHARACTER
@@ -93,7 +100,7 @@ def find_tokens(text: str, tokenizer: str | Callable = "words") -> np.ndarray:
           word in the line; "No.", "p." and months if a number follows;
         - "'s", "'m", "'d", "'ll", "'re", "'ve" and "n't" at the end of a word are tokens, and so
           are the elided words "c'", "d'", "j'", "l'", "m'", "n'", "s'", "t'" and those that end
-          in "qu'" or "ll'" before a word;
+          in "qu'" or "ll'" before a word, and elided Greek words ("απ'");
         - an apostrophe before two digits ("'88") or a shortened word ("'t", "'em") is in its token;
         - letters and digits that touch are a word, also around a hyphen, an apostrophe, a point
           or "@" ("well-behaved", "O'Brien", "ann@example.org"), digits also around a comma, a

@@ -50,6 +50,8 @@ texts = st.lists(st.sampled_from(PIECES) | st.characters(), max_size=25).map("".
         ("O'Brien rock'n'roll dogs' 'tis", "O'Brien|rock'n'roll|dogs|'|'tis"),
         ("l'homme d'Ivoire qu'il dell'arte all's", "l'|homme|d'|Ivoire|qu'|il|dell'|arte|all|'s"),
         ("'t Hof 's avonds 's-Gravenhage 'quoted'", "'t|Hof|'s|avonds|'s-Gravenhage|'|quoted|'"),
+        ("απ' όλα, γι\u2019 αυτό παρ' ν' Απ'", "απ'|όλα|,|γι\u2019|αυτό|παρ'|ν'|Απ'"),  # noqa: RUF001
+        ("Γ' τάξη 'λέξη' 'Α' καλός' σ'αυτό", "Γ'|τάξη|'|λέξη|'|'|Α|'|καλός|'|σ'αυτό"),  # noqa: RUF001
         # Abbreviations
         ("Dr. No met J. É. Smith. B.", "Dr.|No|met|J.|É.|Smith|.|B|."),
         ("the U.S., e.g. z.B. U.S.A p.m.", "the|U.S.|,|e.g.|z.B.|U.S.A|p.m."),
