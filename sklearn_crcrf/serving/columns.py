@@ -1,6 +1,6 @@
 """The columns of one sequence: what tokens hold, and what the steps of a pipeline make of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
@@ -44,9 +44,10 @@ def read_columns(tokens: Iterable, names: Sequence[str]) -> Columns:
     >>> read_columns([{"word": "the", "tag": "D"}, {"word": "dog"}], ["word", "tag"])
     {'word': ['the', 'dog'], 'tag': ['D', None]}
     """
-    if isinstance(tokens, str | bytes | Mapping):
+    if isinstance(tokens, str | bytes | Mapping | Set) or not hasattr(tokens, "__iter__"):
         raise TypeError(
-            f"tokens must be a list of the tokens of one sequence, but is {shown(tokens)}"
+            f"tokens must be a list of the tokens of one sequence, but is {shown(tokens)}, of type "
+            f"{type(tokens).__name__}"
         )
     rows = [_as_dict(token, names, t) for t, token in enumerate(tokens)]
     if not all(type(value) is str for row in rows for value in row.values()):

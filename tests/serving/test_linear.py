@@ -11,6 +11,7 @@ from sklearn_crcrf import (
     CRF,
     MEMM,
     CRFsuiteCRF,
+    EmpiricalCRF,
     GraphCRF,
     MaxMarginCRF,
     OutputCodeCRF,
@@ -212,6 +213,13 @@ def test_errors_name_the_position():
             many([["the"], [3]])
     with pytest.raises(TypeError, match="tokens must be a list of the tokens of one sequence, but"):
         tagger(None)
+    both = {"word": "the", "last": "e"}
+    counted = (EmpiricalCRF().fit(X, [["D", "N"]]) for X in ([["a", "b"]], [[both, both]]))
+    for each in (tagger, *(model.tagger() for model in counted)):
+        for wrong in ({"the", "dog"}, frozenset({"the"}), {"the": 1}.keys(), "the", None):
+            said = rf"tokens must be a list of the tokens .* of type {type(wrong).__name__}"
+            with pytest.raises(TypeError, match=said):
+                each(wrong)
     crf.coef_ *= 1e10
     tagger = crf.tagger()
     with pytest.raises(ValueError, match="tokens, position 1: the scores of labels are not finite"):

@@ -21,6 +21,7 @@ cdef enum:
 
 cdef str COLON = ":", TRUE = "True"
 cdef tuple LISTS = (list, tuple, set, frozenset)
+cdef tuple ITERABLES = (*LISTS, Iterator, np.ndarray, Set)
 cdef tuple NESTED = (dict, *LISTS)
 cdef tuple SCALARS = (str, Number, np.bool_)
 
@@ -29,12 +30,12 @@ cdef class AttributeReader:
     """Reads tokens that are strings or feature dicts.
 
     strings has the names of all attributes; separator stands between a key and a string; with
-    lists, a token may also be a list of attributes, and strings may be bytes, as in CRFsuite.
+    lists, a token may also be a list, or any iterable, of attributes, and strings may be bytes, as in CRFsuite.
     """
 
     def __cinit__(self, FrozenStrings strings, str separator, bint lists, bint is_single):
         self.strings, self.separator = strings, separator
-        self.lists, self.decodes, self.is_single = LISTS if lists else (), lists, is_single
+        self.lists, self.decodes, self.is_single = ITERABLES if lists else (), lists, is_single
 
     def attributes(self, tokens):
         """For each token, a list of (number, value) in reading order; -1 for unknown attributes."""
@@ -239,7 +240,7 @@ def number_attributes(
     """
     cdef AttributeReader reader = AttributeReader(None, separator, lists, False)
     reader.where = where
-    reader.lists = (*LISTS, Iterator) if lists else (list,)
+    reader.lists = ITERABLES if lists else (list,)
     (ids,), values, starts = read_all(reader, tokens, (table,), learn)
     return ids, values, starts
 
@@ -376,7 +377,7 @@ cdef list as_list(object tokens):
         return (<list>tokens)[:]
     if type(tokens).__name__ == "ItemSequence":  # of python-crfsuite, or ours, which has the dicts
         return list(tokens._items if hasattr(tokens, "_items") else tokens.items())
-    if isinstance(tokens, (str, bytes, Mapping)) or not hasattr(tokens, "__iter__"):
+    if isinstance(tokens, (str, bytes, Mapping, Set)) or not hasattr(tokens, "__iter__"):
         raise TypeError(
             f"tokens must be a list of the tokens of one sequence, but is {shortened(tokens)}"
         )

@@ -1,6 +1,6 @@
 """How tokens of taggers are read, and their scores by counting."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from numbers import Number, Real
 from reprlib import repr as limited_repr
 

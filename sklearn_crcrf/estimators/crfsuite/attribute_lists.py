@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ...data.ragged import SequenceArray
 from ...data.sequences import as_sequences
 from ...feature_extraction.vectorizer import SequenceVectorizer, rows_of
@@ -22,15 +24,20 @@ def refuse_table(is_table: bool) -> None:
 
 
 def listed(sequences: Any) -> Any:
-    """Sequences as lists, where they are generators, or ``pycrfsuite.ItemSequence``."""
+    """Sequences as lists: generators, arrays of attributes, and ``pycrfsuite.ItemSequence``."""
     if isinstance(sequences, Iterator):
         sequences = list(sequences)
     if not isinstance(sequences, (list, tuple)):
         return sequences
-    return [
-        list(s) if isinstance(s, Iterator) else s.items() if _is_item_sequence(s) else s
-        for s in sequences
-    ]
+    return [*map(_tokens_of, sequences)]
+
+
+def _tokens_of(s: Any) -> Any:
+    if isinstance(s, Iterator):
+        return list(s)
+    if isinstance(s, np.ndarray) and s.ndim == 2 and s.dtype.kind in "OSU":
+        return list(s)
+    return s.items() if _is_item_sequence(s) else s
 
 
 def _is_item_sequence(s: Any) -> bool:

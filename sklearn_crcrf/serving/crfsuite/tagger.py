@@ -1,7 +1,7 @@
 """Taggers that are set to a sequence, and then asked, as those of python-crfsuite."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import exp
 from typing import Any
 
@@ -47,6 +47,8 @@ class SequenceTagger:
         try:
             self._paths = tagger.paths(xseq)
         except (TypeError, ValueError):
+            if any(isinstance(token, Iterator) for token in xseq):
+                raise  # they cannot be read again
             self._paths = tagger.paths(self._read(xseq))  # its errors name the token
 
     def tag(self, xseq: Any = None) -> list:

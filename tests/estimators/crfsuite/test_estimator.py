@@ -595,6 +595,36 @@ def test_sequences_may_be_generators():
         assert crf.score(make(X), make(y)) == 1.0
 
 
+@for_each("kind", ["array", "objects", "rows", "iterators", "keys"])
+def test_tokens_may_be_any_iterables_of_attributes(kind):
+    X, y = (
+        [[["w:a", "x"], ["w:b", "x"]], [["w:b", "y"], ["w:a", "y"]]] * 3,
+        [["A", "B"], ["B", "A"]] * 3,
+    )
+    make = {
+        "array": np.array,
+        "objects": lambda s: np.array(s, dtype=object),
+        "rows": lambda s: [np.array(token) for token in s],
+        "iterators": lambda s: [iter(token) for token in s],
+        "keys": lambda s: [dict.fromkeys(token).keys() for token in s],
+    }[kind]
+    expected = CRFsuiteCRF().fit(X, y)
+    crf = CRFsuiteCRF().fit([*map(make, X)], y)
+    assert crf.state_features_ == expected.state_features_
+    assert crf.predict([*map(make, X)]) == crf.tagger().many(map(make, X)) == y
+    assert (
+        crf.tagger_.tag(make(X[0])) == crf.predict_single(make(X[0])) == crf.tagger()(X[0]) == y[0]
+    )
+
+
+def test_what_iterators_hold_is_not_forgotten_where_it_is_wrong():
+    crf = CRFsuiteCRF().fit([[["a"], ["b"]]] * 3, [["A", "B"]] * 3)
+    with pytest.raises(
+        TypeError, match="position 0: attributes must be str, but is 3, of type int"
+    ):
+        crf.predict_single([iter(["b", 3])])
+
+
 def test_sequences_may_be_item_sequences():
     pycrfsuite = pytest.importorskip("pycrfsuite")
     X, y = [[{"w": "a", "n": 0.5}, {"w": "b"}]] * 3, [["A", "B"]] * 3
