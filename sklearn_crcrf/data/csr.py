@@ -26,6 +26,29 @@ def csr_arrays(
     return indptr.astype(np.int64), indices, matrix.data
 
 
+def csr_of(arrays: tuple[np.ndarray, ...], shape: tuple[int, int]) -> sp.csr_array:
+    """Return a CSR matrix of the values, indices and indptr that a kernel returns.
+
+    The indptr has 64 bits. If it fits, it gets 32 bits: else scipy would copy the indices to 64
+    bits, too.
+
+    Examples
+    --------
+    >>> arrays = np.ones(1), np.zeros(1, dtype=np.int32), np.array([0, 1])
+    >>> sp.csr_array(arrays, (1, 1)).indices.dtype, csr_of(arrays, (1, 1)).indices.dtype
+    (dtype('int64'), dtype('int32'))
+    """
+    values, indices, indptr = arrays
+    if indptr[-1] <= LARGEST:
+        indptr = indptr.astype(np.int32)
+    return sp.csr_array((values, indices, indptr), shape)
+
+
+def with_values(matrix: Any, values: np.ndarray) -> Any:
+    """Return a matrix with other values at the places of a CSR matrix, which both share."""
+    return type(matrix)((values, matrix.indices, matrix.indptr), matrix.shape)
+
+
 def sound_csr(matrix: Any, name: str, where: Callable[[int], str]) -> Any:
     """Return a CSR matrix whose rows have increasing column indices, each only once.
 

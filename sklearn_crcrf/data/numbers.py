@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .csr import with_values
 from .ragged import SequenceArray, object_array, token_name
 
 
@@ -49,7 +50,7 @@ def as_numbers(X: SequenceArray, dtype: Any) -> np.ndarray | sp.csr_array:
     Returns
     -------
     ndarray or CSR of shape (n_tokens, n_attributes)
-        The data itself if it is of this type.
+        The data itself if it is of this type; else a CSR shares the places of its entries.
 
     Raises
     ------
@@ -74,15 +75,15 @@ def as_numbers(X: SequenceArray, dtype: Any) -> np.ndarray | sp.csr_array:
         return data
     with np.errstate(all="ignore"):
         try:
-            numbers = data.astype(dtype)
-            at = _first_infinite(_values(numbers))
+            numbers = given.astype(dtype)
+            at = _first_infinite(numbers)
         except TypeError as error:
             raise TypeError(f"{_place(X, _first_odd(given, dtype))}: {error}") from None
         except (ValueError, OverflowError):
             at = _first_odd(given, dtype)
     if at is not None:
         raise ValueError(f"{_place(X, at)}: {given[at]} is not a finite number of type {dtype}")
-    return numbers
+    return with_values(data, numbers) if sp.issparse(data) else numbers
 
 
 def _first_infinite(values: np.ndarray) -> tuple | None:

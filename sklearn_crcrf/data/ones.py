@@ -7,7 +7,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .._kernels.sparse.columns import some_entries
-from .csr import csr_arrays
+from .csr import csr_arrays, csr_of, with_values
 
 _ONES: WeakValueDictionary[Any, np.ndarray] = WeakValueDictionary()
 
@@ -49,8 +49,7 @@ def on_places(function: Callable[[Any], Any], X: Any) -> Any:
     """
     if not are_ones(X.data):
         return function(X)
-    places = type(X)((np.ones(len(X.data), np.int8), X.indices, X.indptr), X.shape)
-    moved = function(places)
+    moved = function(with_values(X, np.ones(len(X.data), np.int8)))
     moved.data = shared_ones(len(moved.data), X.dtype)
     return moved
 
@@ -73,14 +72,14 @@ def without_zeros(X: Any) -> Any:
         return X
     indptr, indices, values = csr_arrays(with_small_values(X))
     entries = some_entries(indptr, np.where(values, indices, np.int32(-1)), values)
-    kept = type(X)(entries, X.shape)
+    kept = csr_of(entries, X.shape)
     if values.dtype == np.int8:
         kept.data = shared_ones(len(kept.data), X.dtype)
     return kept
 
 
 def with_small_values(X: Any) -> Any:
-    """Return a sparse matrix with values of type int8, if they are all 0 or 1.
+    """Return a CSR matrix with values of type int8, if they are all 0 or 1; the places are shared.
 
     Examples
     --------
@@ -89,4 +88,5 @@ def with_small_values(X: Any) -> Any:
     >>> with_small_values(sp.csr_array([[0.0, 1.0]])).dtype
     dtype('int8')
     """
-    return X.astype(np.int8) if ((X.data == 1) | (X.data == 0)).all() else X
+    are_small = ((X.data == 1) | (X.data == 0)).all()
+    return with_values(X, X.data.astype(np.int8)) if are_small else X

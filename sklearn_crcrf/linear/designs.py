@@ -19,7 +19,7 @@ from .._kernels.sparse.weights import (
     count_pairs,
     find_single_weights,
 )
-from ..data.csr import csr_arrays
+from ..data.csr import csr_arrays, csr_of
 from ..data.ones import on_places
 from ..data.sums import RowSums
 from ..labels.soft import SoftLabels
@@ -50,7 +50,7 @@ def observed_pairs(X: sp.csr_array, y: np.ndarray | SoftLabels, n_labels: int) -
         return sp.csr_array(X.T @ y.tokens)
     n_attributes = X.shape[1]
     counts = count_pairs(*csr_arrays(X), y.astype(np.int32, copy=False), n_attributes)
-    return sp.csr_array(counts, (n_attributes, n_labels))
+    return csr_of(counts, (n_attributes, n_labels))
 
 
 def transposed(X: sp.csr_array) -> sp.csr_array:
@@ -230,7 +230,7 @@ class ObservedDesign:
         rank = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
         shape = X.shape[0], int(is_row.sum())
         self._rows = sparse_design(
-            on_places(lambda X: sp.csr_array(some_entries(*csr_arrays(X), rank), shape), X),
+            on_places(lambda X: csr_of(some_entries(*csr_arrays(X), rank), shape), X),
             n_labels,
             blocks,
         )

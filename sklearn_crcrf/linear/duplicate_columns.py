@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_csr_column_scale, inplace_csr_row_scale
 
 from .._kernels.sparse.columns import number_by_appearance, some_entries, split_by_rows
-from ..data.csr import csr_arrays
+from ..data.csr import csr_arrays, csr_of
 
 
 class DuplicateColumns(NamedTuple):
@@ -49,7 +49,7 @@ class DuplicateColumns(NamedTuple):
         """Make the attributes of the shared weights, for the X in which duplicates were found."""
         kept = np.full(len(self.group), -1, dtype=np.int32)
         kept[self.first] = np.arange(len(self.first))
-        merged = sp.csr_array(some_entries(*csr_arrays(X), kept), (X.shape[0], len(self.first)))
+        merged = csr_of(some_entries(*csr_arrays(X), kept), (X.shape[0], len(self.first)))
         inplace_csr_column_scale(merged, self.scale)
         return merged
 

@@ -8,7 +8,7 @@ from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 
 from .._kernels.sizes import LARGEST
 from .._kernels.sparse.columns import column_values, find_companions, some_entries
-from ..data.csr import csr_arrays
+from ..data.csr import csr_arrays, csr_of
 from ..data.ones import are_ones, shared_ones
 
 # For fewer rows than this, the sum of the weights of a group costs as much as it saves.
@@ -86,10 +86,10 @@ def factor(X: sp.csr_array, fewest: int = FEWEST) -> Factored:
     members = _members(owners, starts, companions, group).astype(X.dtype)
     inplace_csr_column_scale(members, value)
     ones = np.ones(len(left), np.int8)
-    groups = sp.csr_array(some_entries(indptr, left, ones, group), (X.shape[0], len(owners)))
+    groups = csr_of(some_entries(indptr, left, ones, group), (X.shape[0], len(owners)))
     groups.data = shared_ones(len(groups.data), X.dtype)
     rest = some_entries(indptr, left, ones if are_ones(values) else values, single)
-    single = sp.csr_array(rest, X.shape)
+    single = csr_of(rest, X.shape)
     if are_ones(values):
         single.data = shared_ones(len(single.data), X.dtype)
     return Factored(single, groups, members)

@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 
 from .._kernels.sparse.columns import some_entries
 from ..criteria import Criterion, as_criterion
-from ..data.csr import csr_arrays
+from ..data.csr import csr_arrays, csr_of
 from ..data.ragged import joined_ranges
 from ..labels.constraints.constraints import Constraints, as_constraints, forbidden_scores
 from ..labels.encoding import sort_labels
@@ -395,7 +395,7 @@ class ModelShape(NamedTuple):
         if sp.issparse(X):
             own = np.full(X.shape[1], -1, dtype=np.int32)
             own[kept] = np.arange(len(kept))
-            X = sp.csr_array(some_entries(*csr_arrays(X), own), (X.shape[0], len(kept)))
+            X = csr_of(some_entries(*csr_arrays(X), own), (X.shape[0], len(kept)))
         else:
             X = np.ascontiguousarray(X[:, kept])
         place = {label: i for i, label in enumerate(self.classes.tolist())}
