@@ -54,39 +54,39 @@ def on_places(function: Callable[[Any], Any], X: Any) -> Any:
     return moved
 
 
-def without_zeros(X: Any) -> Any:
+def without_zeros(X: Any, dtype: Any) -> Any:
     """Return a sparse matrix without entries that are 0, as feature dicts have where one is False.
 
     Parameters
     ----------
-    X : CSR of floats
+    X : CSR of floats of type ``dtype``, or of type int8 as of :func:`with_small_values`
 
     Examples
     --------
     >>> import scipy.sparse as sp
     >>> from sklearn_crcrf.data.ones import without_zeros
-    >>> without_zeros(sp.csr_array(([0.0, 2.0], [0, 1], [0, 2]), (1, 2))).nnz
+    >>> without_zeros(sp.csr_array(([0.0, 2.0], [0, 1], [0, 2]), (1, 2)), float).nnz
     1
     """
-    if are_ones(X.data) or X.data.all():
-        return X
-    indptr, indices, values = csr_arrays(with_small_values(X))
-    entries = some_entries(indptr, np.where(values, indices, np.int32(-1)), values)
-    kept = csr_of(entries, X.shape)
-    if values.dtype == np.int8:
-        kept.data = shared_ones(len(kept.data), X.dtype)
-    return kept
+    if not X.data.all():
+        indptr, indices, values = csr_arrays(with_small_values(X))
+        entries = some_entries(indptr, np.where(values, indices, np.int32(-1)), values)
+        X = csr_of(entries, X.shape)
+    return X if X.dtype == dtype else with_values(X, shared_ones(X.nnz, dtype))
 
 
 def with_small_values(X: Any) -> Any:
-    """Return a CSR matrix with values of type int8, if they are all 0 or 1; the places are shared.
+    """Return a CSR matrix with values of type int8, if they are all 0 or 1, but not all are 1.
+
+    Both matrices share the places of the entries.
 
     Examples
     --------
     >>> import scipy.sparse as sp
     >>> from sklearn_crcrf.data.ones import with_small_values
-    >>> with_small_values(sp.csr_array([[0.0, 1.0]])).dtype
+    >>> with_small_values(sp.csr_array(([0.0, 1.0], [0, 1], [0, 2]), (1, 2))).dtype
     dtype('int8')
     """
-    are_small = ((X.data == 1) | (X.data == 0)).all()
-    return with_values(X, X.data.astype(np.int8)) if are_small else X
+    if are_ones(X.data) or not ((X.data == 1) | (X.data == 0)).all():
+        return X
+    return with_values(X, X.data.astype(np.int8))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.csr import with_values
 from ..data.ones import on_places
 from ..data.ragged import joined_ranges, locate, longest_first
 from ..labels.constraints.constraints import Constraints
@@ -107,6 +108,12 @@ class Corpus(NamedTuple):
         structure = self.structure.take(units)
         X = on_places(itemgetter(tokens), self.X) if sp.issparse(self.X) else self.X[tokens]
         return Corpus(X, self.y[tokens], structure, self.weight[units], allowed, soft)
+
+    def astype(self, dtype: Any) -> "Corpus":
+        """Return the same units with the values of X in another type."""
+        if not sp.issparse(self.X):
+            return self._replace(X=self.X.astype(dtype, copy=False))
+        return self._replace(X=with_values(self.X, self.X.data.astype(dtype, copy=False)))
 
     def longest_first(self) -> "Corpus":
         """Order units by decreasing length, without units that are empty or of weight 0."""

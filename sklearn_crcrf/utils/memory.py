@@ -4,6 +4,7 @@ import ctypes
 import math
 import os
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,15 @@ LARGEST = 31 * 2**20
 SMALL = 2**27
 
 
+@cache
 def retain_freed_memory() -> None:
     """Let the GNU C library keep freed memory of large arrays for the next ones.
 
     By default it returns large pieces to the system, which clears them before they are used
     again: for arrays that are made repeatedly, that takes longer than filling them. Freeing one
-    large piece raises its threshold. Other C libraries are not affected, and nothing changes if
-    there is no memory for such a piece.
+    large piece raises its threshold, once and for all: a second piece would come from kept memory,
+    which numpy would ask the system to hold in pages of 2 MB from then on. Other C libraries are
+    not affected, and nothing changes if there is no memory for such a piece.
     """
     with suppress(MemoryError):
         np.empty(LARGEST, dtype=np.int8)

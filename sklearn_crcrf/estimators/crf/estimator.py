@@ -17,7 +17,7 @@ from ...base.no_tokens import may_bring_no_tokens
 from ...base.weights import NamedWeights, Weights
 from ...counts.classifier import CountingClassifier
 from ...criteria import CRITERIA, as_criterion
-from ...data.ones import without_zeros
+from ...data.ones import with_small_values, without_zeros
 from ...labels.soft import GivenProbabilities, soft_labels
 from ...linear.classifier import DECODERS, LinearChainClassifier, LinearClassifier
 from ...linear.corpus import Corpus
@@ -307,12 +307,16 @@ default="log_loss"
         extends = is_part and known is not None
         kept = None if known is None or extends else known.classes
         corpus = self._read(X, y, sample_weight, classes, extends, kept)
+        dtype = corpus.X.dtype
+        if sp.issparse(corpus.X):  # while sequences are moved, there are two matrices
+            corpus = corpus._replace(X=with_small_values(corpus.X))
         corpus, held_out = hold_out_of(corpus.longest_first(), self.validation_fraction, rng)
+        held_out = None if held_out is None else held_out.astype(dtype)
         self._n_seen += corpus.weight.sum()
         if known is None and isinstance(self.init, (LinearClassifier, CountingClassifier)):
             known = trained_weights(self.init, self._encoder, X, y, sample_weight)
         before = self._matching(known)
-        problem = self._problem(corpus, before if is_part else None)
+        problem = self._problem(corpus, before if is_part else None, dtype)
         del corpus  # the problem has its own, without zeros
         self._train(problem, before, stochastic, progress, held_out, is_part)
 
@@ -405,17 +409,19 @@ default="log_loss"
         )
         self._rate = result.get("rate", self._rate)
 
-    def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
+    def _problem(self, corpus: Corpus, kept: Weights | None, dtype: Any = None) -> Problem:
+        """Return the training problem; ``dtype`` is the type of X, if X has smaller values."""
+        dtype = corpus.X.dtype if dtype is None else dtype
         n_labels = len(self.classes_)
         features = self.features
         choose = FEATURES[features] if isinstance(features, str) else features
-        chosen = choose(corpus, n_labels)
+        chosen = choose(corpus.astype(dtype), n_labels)
         if not isinstance(chosen, Features):
             raise TypeError(f"features={features!r} must return Features, got {chosen!r}")
         chosen = chosen if kept is None else chosen.including(kept)
         pairs, transitions = chosen.without(self._encoder.only_edges)
         if sp.issparse(corpus.X):  # attributes of value 0 tell which pairs occur, but no more
-            corpus = corpus._replace(X=without_zeros(corpus.X))
+            corpus = corpus._replace(X=without_zeros(corpus.X, dtype))
         # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
         sigma = self.sigma * np.sqrt(self._n_seen / corpus.weight.sum())
         encoder, numbers = self._encoder, numbered(transitions)

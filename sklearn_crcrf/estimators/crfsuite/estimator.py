@@ -21,7 +21,7 @@ from ...base.classifier import BaseSequenceClassifier
 from ...base.contributions import Contributions
 from ...base.docstrings import documented
 from ...data.layout import Sequences
-from ...data.ones import are_ones, with_small_values
+from ...data.ones import with_small_values
 from ...data.ragged import SequenceArray
 from ...feature_extraction import SequenceVectorizer
 from ...linear.classifier import LinearChainClassifier, linear_tagger_of
@@ -263,8 +263,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
 
     def _fit_rows(self, rows: SequenceArray, y: Any, sample_weight: Any) -> None:
         """Train on the rows that ``vectorizer_`` has made, which get smaller values."""
-        if not are_ones(rows.data.data):  # ones are shared
-            rows.data = with_small_values(rows.data)
+        rows.data = with_small_values(rows.data)
         with warnings.catch_warnings():
             # The number of iterations is a budget, as in CRFsuite.
             warnings.simplefilter("ignore", ConvergenceWarning)

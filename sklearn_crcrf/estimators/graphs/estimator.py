@@ -238,8 +238,8 @@ default="pseudo_likelihood"
                 "CRF can"
             )
 
-    def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
-        problem = super()._problem(corpus, kept)
+    def _problem(self, corpus: Corpus, *how: Any) -> Problem:
+        problem = super()._problem(corpus, *how)
         link_attributes = cast(Graph, corpus.structure).link_attributes
         if self.associative:
             check_not_negative(link_attributes)

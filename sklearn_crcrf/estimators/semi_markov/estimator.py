@@ -205,8 +205,8 @@ class SemiMarkovCRF(CRF):
         self.segment_feature_names_ = names
         return self._segmented(X, names, self.max_length)
 
-    def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
-        problem = super()._problem(corpus, kept)
+    def _problem(self, *data: Any) -> Problem:
+        problem = super()._problem(*data)
         scale = 1.0
         if self.segment_sigma is not None:
             if np.isinf(self.sigma):
