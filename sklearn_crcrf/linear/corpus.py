@@ -16,7 +16,7 @@ from ..structures import Scores, Structure, TokenTransitions
 
 # About the number of state scores in a chunk, whose units go through a criterion together, and in
 # a block of chunks, whose gradient by the weights is computed together.
-CHUNK, BLOCK = 2**18, 2**19
+CHUNK, BLOCK = 2**17, 2**17
 # Matrix products are inefficient with fewer rows, that is tokens, than this.
 SMALLEST_CHUNK = 1000
 

@@ -448,8 +448,8 @@ class Shard:
         """Add the gradients of all blocks; return the weighted sum over all units."""
         blocks, n_threads = self.blocks, threads.n_threads
         sizes = [block[-1].stop - block[0].start for block in blocks]
-        # While some threads add the gradient of one block, others begin with the next block.
-        n_ahead = min(1 if n_threads > 1 else 0, len(blocks))
+        # While some threads add the gradient of one block, others begin with the next blocks.
+        n_ahead = min(2 if n_threads > 1 else 0, len(blocks))
         shape = 2 * n_ahead + 1, max(sizes), self.terms.n_labels
         buffers = self._buffers
         if buffers is None or buffers.shape != shape:
