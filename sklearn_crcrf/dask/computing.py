@@ -5,6 +5,7 @@ a worker is lost, the scheduler computes its results again from their arguments,
 same.
 """
 
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, wait
@@ -85,6 +86,11 @@ def task(function: Callable, *args: Any) -> Any:
     call = require_dask("dask").delayed(_run)
     key = f"{function.__name__.strip('_')}-{uuid4()}"
     return call(__version__, function, *args, dask_key_name=key)
+
+
+def sent(value: Any) -> Any:
+    """Return a value that travels once to each worker, as bytes that no scheduler unpacks."""
+    return task(pickle.loads, pickle.dumps(value, protocol=5))
 
 
 def tree(merge: Callable, leaves: Sequence[Any]) -> Any:

@@ -1,6 +1,5 @@
 """What all estimators on Dask have in common: the client, prediction by parts, and scores."""
 
-import pickle
 from collections.abc import Callable
 from copy import copy
 from inspect import Parameter, signature
@@ -12,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods
 
 from ..counts import Counts, Table
 from ..utils.replaced_parts import check_fitted
-from .computing import current_client, task
+from .computing import current_client, sent, task
 from .metrics import token_accuracy
 from .packages import require_dask
 from .parts import concrete, is_distributed, same_parts
@@ -174,8 +173,7 @@ class DaskEstimator:
     def _by_parts(self, function: Callable, X: Any, others: dict[str, Any], *args: Any) -> Any:
         """Call a function of model and part for all parts; each worker gets the model once."""
         check_fitted(self)
-        # As bytes, so that the scheduler does not unpack it.
-        model = task(pickle.loads, pickle.dumps(_without_counts(self.to_local()), protocol=5))
+        model = sent(_without_counts(self.to_local()))
         parts = same_parts(X=X, **others)
         if isinstance(X, require_dask("dask.bag").Bag):
             return X.map_partitions(function, model, *others.values(), *args)

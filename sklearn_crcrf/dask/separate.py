@@ -1,6 +1,5 @@
 """DaskSeparateCRF: both parts of the model are trained on rows that stay on the workers."""
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -14,7 +13,7 @@ from ..estimators.separate.in_parts import read_tokens
 from ..linear.objective import AddParts, elsewhere
 from ..linear.parts import ModelShape, OwnCorpus, Part
 from ..training import nested_fits
-from .computing import compute, persist, task, tree
+from .computing import compute, persist, sent, task, tree
 from .estimator import CLIENT, DaskEstimator, with_client
 from .parts import labelled_parts
 from .shards import DaskParts, gradient_tree
@@ -112,7 +111,7 @@ class WorkerTokens:
     def __init__(self, parts: Sequence[tuple], local: SeparateCRF, client: Any):
         data = DaskParts(parts, local, client, read_tokens)
         self.shape, self.at_once, self._client = data.shape, client is not None, client
-        shape = _sent(self.shape)
+        shape = sent(self.shape)
         own = persist([task(_own, part, shape) for part in data.parts], client)
         sizes = compute([task(_size, part) for part in own], client)
         self.n_units = [n_units for n_units, _ in sizes]
@@ -132,7 +131,7 @@ class WorkerTokens:
         yield _OnWorkers(self._calls(make, folds, common), dtype, self._client)
 
     def _calls(self, function: Callable, folds: Sequence[np.ndarray], common: Any) -> list[Any]:
-        shared = _sent(common)
+        shared = sent(common)
         return [task(function, part, folds[k], shared) for k, part in self._parts.items()]
 
 
@@ -145,11 +144,6 @@ class _OnWorkers:
     def evaluation(self, criterion: Criterion, n_threads: int) -> AddParts:
         gradients = gradient_tree(self._made, n_threads, self._dtype, self._dtype, self._client)
         return elsewhere(gradients.columns, gradients)
-
-
-def _sent(value: Any) -> Any:
-    """Return a value that travels once to each worker, as bytes that no scheduler unpacks."""
-    return task(pickle.loads, pickle.dumps(value, protocol=5))
 
 
 # What workers do:

@@ -1,6 +1,5 @@
 """The shards of data in parts, on the workers of Dask, and the sum of their gradients."""
 
-import pickle
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +8,7 @@ import numpy as np
 from ..criteria import Criterion
 from ..linear.objective import AddParts, OwnColumns, Shard, elsewhere
 from ..linear.parts import ModelShape, Part, Survey, read_part
-from .computing import FAN_IN, Calls, call, compute, persist, persist_evenly, task, tree
+from .computing import FAN_IN, Calls, call, compute, persist, persist_evenly, sent, task, tree
 from .parts import concrete, has_tokens, naming_part
 
 
@@ -77,9 +76,7 @@ class DaskShards:
 
     def gradients(self, criterion: Criterion, n_threads: int) -> "GradientTree":
         """Make the shards, and the tree that adds their gradients."""
-        # As bytes, so that the scheduler does not unpack it; it travels once to each worker.
-        shape = task(pickle.loads, pickle.dumps(self.shape, protocol=5))
-        parts = enumerate(self._parts)
+        shape, parts = sent(self.shape), enumerate(self._parts)
         made = [task(_shard, number, part, shape, criterion) for number, part in parts]
         wire = np.dtype(self._wire_dtype or self.shape.dtype)
         return gradient_tree(made, n_threads, self.shape.dtype, wire, self._client)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.weights import places_of
 from ..data.missing import are_missing
 from ..data.ragged import SequenceArray, locate
 from ..labels.partial import encode_partial_labels
@@ -103,8 +104,7 @@ def gold_probabilities(
     if is_missing.any():
         true = true.with_data(np.where(is_missing, None, true.data))
     in_order, ids, allowed = encode_partial_labels(true, classes, "y_true")
-    column_of = {label: j for j, label in enumerate(classes.tolist())}
-    columns = np.array([column_of[label] for label in in_order.tolist()])
+    columns = places_of(in_order, classes)
     gold = proba.data[np.arange(len(ids)), columns[ids]].astype(np.float64)
     if allowed is not None:
         partial = ids < 0

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.weights import places_of
 from ...data.frames import as_frame, frame_sequences
 from ...data.layout import Layout, Lists, Ragged, check_one_per_token
 from ...data.missing import are_missing
@@ -64,8 +65,7 @@ class Votes(NamedTuple):
         if not different:
             raise ValueError("votes: all labels are None, so nothing can be learned")
         classes, _ = sort_labels(list(different))
-        places = {label: k for k, label in enumerate(classes.tolist())}
-        ids = [np.array([*(places[c] for c in own.tolist()), -1])[ids] for own, ids in named]
+        ids = [np.append(places_of(own, classes), -1)[ids] for own, ids in named]
         return cls(list(given), classes, np.array(ids, dtype=np.int32), mirror)
 
     def of_model(self, annotators: list, classes: np.ndarray) -> np.ndarray:
@@ -77,8 +77,7 @@ class Votes(NamedTuple):
             If an annotator or a label is not among them.
         """
         row = {name: j for j, name in enumerate(annotators)}
-        places = {label: k for k, label in enumerate(classes.tolist())}
-        column = np.array([*(places.get(label, -1) for label in self.classes.tolist()), -1])
+        column = np.append(places_of(self.classes, classes), -1)
         found = np.full((len(annotators), self.ids.shape[1]), -1, dtype=np.int32)
         for name, ids in zip(self.annotators, self.ids, strict=True):
             if name not in row:

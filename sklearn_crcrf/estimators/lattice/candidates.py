@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from ...base.batch_values import raise_if_impossible, raise_if_not_finite
 from ...base.classifier import BaseSequenceClassifier
+from ...base.weights import places_of
 from ...data.ragged import SequenceArray, joined_ranges
 from ...structures import Candidates, Scores, Structure
 
@@ -143,11 +144,8 @@ class Proposals(NamedTuple):
         n_added : int
             How many gold labels the model did not propose.
         """
-        rank = {label: i for i, label in enumerate(self.classes.tolist())}
-        place = np.array([rank[label] for label in model.classes_.tolist()], dtype=np.int32)
-        of_model = np.full(len(self.classes), -1)
-        of_model[place] = np.arange(len(place))
-        gold = None if ids is None else of_model[ids]
+        place = places_of(model.classes_, self.classes).astype(np.int32)
+        gold = None if ids is None else places_of(self.classes, model.classes_)[ids]
         found, least = likely_labels(model, X, threshold, gold), np.log(threshold)
         candidates = found._replace(
             label=place[found.label],
