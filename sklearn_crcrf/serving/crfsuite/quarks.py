@@ -20,8 +20,8 @@ U4 = np.dtype("<u4")
 SEED, BLOCK = 0xDEADBEEF, 12
 
 
-def read_quarks(data: bytes, n: int, what: str) -> list[str]:
-    """Return the strings of a database, in the order of their numbers.
+class Quarks:
+    """The strings of a database, read when they are asked for.
 
     Parameters
     ----------
@@ -32,26 +32,17 @@ def read_quarks(data: bytes, n: int, what: str) -> list[str]:
     what : str
         What the strings are, for error messages.
 
-    Returns
-    -------
-    list of n str
-
     Raises
     ------
     ValueError
-        If the database is damaged, or has other numbers than 0 to n - 1, or equal strings.
+        If the database is damaged, or has other numbers than 0 to n - 1.
 
     Examples
     --------
-    >>> from sklearn_crcrf.serving.crfsuite.quarks import read_quarks, write_quarks
-    >>> read_quarks(write_quarks(["N", "D"]), 2, "labels")
+    >>> from sklearn_crcrf.serving.crfsuite.quarks import Quarks, write_quarks
+    >>> Quarks(write_quarks(["N", "D"]), 2, "labels").strings()
     ['N', 'D']
     """
-    return Quarks(data, n, what).strings()
-
-
-class Quarks:
-    """The strings of a database, read when they are asked for; as :func:`read_quarks`."""
 
     def __init__(self, data: bytes, n: int, what: str):
         self._data, self._what = data, what
@@ -85,7 +76,7 @@ class Quarks:
         return str(self._data[self._begins[i] : self._ends[i]], "utf-8")
 
     def strings(self) -> list[str]:
-        """Return all strings."""
+        """Return all strings, in the order of their numbers; ValueError if two are equal."""
         places = zip(self._begins.tolist(), self._ends.tolist(), strict=True)
         with _errors_of(self._what):
             strings = [str(self._data[a:b], "utf-8") for a, b in places]

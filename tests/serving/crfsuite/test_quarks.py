@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_crcrf.serving.crfsuite.quarks import hash_keys, read_quarks, write_quarks
+from sklearn_crcrf.serving.crfsuite.quarks import Quarks, hash_keys, write_quarks
 
 strings = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
 
@@ -18,7 +18,7 @@ def test_hashes_are_as_published_with_the_function():
 @given(st.lists(strings, unique=True, max_size=30))
 def test_strings_come_back(names):
     data = write_quarks(names)
-    assert read_quarks(data + b"more", len(names), "names") == names
+    assert Quarks(data + b"more", len(names), "names").strings() == names
 
 
 def looked_up(data, name):
@@ -52,4 +52,4 @@ def test_overlapping_strings_are_not_read():
     # The first string would reach over the second.
     data[2072 + 4 : 2072 + 8] = (201 + 8 + 2).to_bytes(4, "little")
     with pytest.raises(ValueError, match="the names of the model are damaged"):
-        read_quarks(bytes(data), 2, "names")
+        Quarks(bytes(data), 2, "names").strings()
