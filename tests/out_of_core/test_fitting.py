@@ -13,7 +13,9 @@ from sklearn_crcrf import (
     HMM,
     ArowCRF,
     EmpiricalCRF,
+    GraphCRF,
     PassiveAggressiveCRF,
+    SemiMarkovCRF,
     StructuredPerceptron,
     Window,
 )
@@ -144,6 +146,12 @@ def test_progress(folder):
 def test_what_needs_all_data_is_refused(options, name, folder):
     with pytest.raises(ValueError, match=f"{name}.* needs all of the data"):
         CRF(**options).fit(folder)
+
+
+@for_each("estimator", [GraphCRF, SemiMarkovCRF])
+def test_estimators_that_need_all_data_are_named(estimator, folder):
+    with pytest.raises(ValueError, match=f"{estimator.__name__} needs all of the data"):
+        estimator().fit(folder)
 
 
 def test_labels_are_in_the_folder(folder, text, tmp_path):

@@ -219,6 +219,9 @@ default="pseudo_likelihood"
         self._edge_encoder: EdgeEncoder = encoder.fit(nodes, extend=not reset)
         return sequences._replace(X=nodes, y=labels), weights[kept]
 
+    def _what_needs_all(self, sees: Collection[str] = ()) -> dict[str, bool]:
+        return {type(self).__name__: True}
+
     def _check_soft_labels(self) -> None:
         raise ValueError("y has probabilities of labels, but GraphCRF needs the labels themselves")
 

@@ -195,6 +195,9 @@ class SemiMarkovCRF(CRF):
             )
         return SemiMarkovChain(X.offsets, self._roles(), max_length, spans)
 
+    def _what_needs_all(self, sees: Collection[str] = ()) -> dict[str, bool]:
+        return {type(self).__name__: True}
+
     def _read(self, *data: Any, **options: Any) -> Corpus:
         corpus = super()._read(*data, **options)
         _check_segmentations(corpus, cast(SemiMarkovChain, corpus.structure), self.scheme)
