@@ -326,7 +326,6 @@ def sample_lattice_paths(
     LatticeRuns lattice,
     const double[::1] message,         # (n_runs,) of sum_lattice_forward IN
     const double[::1] conditional,     # (n_runs,) of sum_lattice_forward IN
-    const double[::1] log_z,           # (n_units,) IN
     const double[:, ::1] uniform,      # (n_samples, n_tokens) numbers in [0, 1) IN
     int32_t[:, ::1] candidate,         # (n_samples, n_tokens) OUT
 ):

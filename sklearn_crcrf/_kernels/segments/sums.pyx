@@ -103,7 +103,7 @@ cdef double set_common_factors(
     """
     cdef:
         int64_t i, j, k, d
-        int32_t single, first, inside, last
+        int32_t first, inside, last
         real *transposed = table + n.ends * n.begins
         double top = -INFINITY
     for i in range(n.labels - 1):

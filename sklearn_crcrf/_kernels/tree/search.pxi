@@ -19,7 +19,6 @@
 from libc.math cimport isfinite
 from libc.string cimport memcmp, memcpy, memset
 
-from sklearn_crcrf._kernels.chain.edges cimport edges_of
 from sklearn_crcrf._kernels.vectors cimport add_row, add_sum
 
 

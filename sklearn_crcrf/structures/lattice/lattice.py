@@ -314,9 +314,7 @@ class Lattice(HasWindows):
             raise ValueError(f"no path of sequence {sequence} is possible")
         path = np.zeros((n_samples, self.n_tokens), dtype=np.int32)
         uniform = rng.uniform(size=path.shape)
-        lattices.sample_lattice_paths(
-            self.runs_of_candidates, message, conditional, log_z, uniform, path
-        )
+        lattices.sample_lattice_paths(self.runs_of_candidates, message, conditional, uniform, path)
         return self._labels(path)
 
     def k_best(self, scores: Any, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
