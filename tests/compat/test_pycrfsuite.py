@@ -297,6 +297,25 @@ def test_the_figures_of_the_log(c1, tmp_path):
     assert b.last_iteration["item_accuracy_float"] == a.last_iteration["item_accuracy_float"]
 
 
+@for_each("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
+def test_titles_and_the_order_of_labels_in_the_log(algorithm, tmp_path):
+    logs = []
+    for module in (theirs, ours):
+        trainer = module.Trainer(algorithm, {"max_iterations": 2}, verbose=False)
+        for i, (tokens, labels) in enumerate(zip(X[:20], Y[:20], strict=True)):
+            trainer.append(tokens, labels, i % 2)
+        trainer.train(str(tmp_path / "model"), holdout=1)
+        log = trainer.logparser.log
+        title = log[3 + next(i for i, line in enumerate(log) if line.startswith("Number of "))]
+        head = next(line for line in log if line.startswith("***** "))
+        shown = [line for line in log if line.startswith("    ")]
+        never = {line.partition(":")[0] for line in shown if "******" in line}
+        logs.append(
+            (title, head, [*dict.fromkeys(line.partition(":")[0] for line in shown)], never)
+        )
+    assert logs[0] == logs[1]
+
+
 def test_labels_of_bytes_and_no_limit_of_iterations(tmp_path):
     models = []
     for module in (theirs, ours):

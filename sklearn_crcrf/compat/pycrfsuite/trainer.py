@@ -30,6 +30,15 @@ LBFGS, SGD, AROW = "lbfgs", "l2sgd", "arow"
 AP, PA = "averaged-perceptron", "passive-aggressive"
 ONLINE, ALGORITHMS = (AP, PA, AROW), (LBFGS, SGD, AP, PA, AROW)
 
+# As the log of CRFsuite calls them.
+TITLES = {
+    LBFGS: "L-BFGS optimization",
+    SGD: "Stochastic Gradient Descent (SGD)",
+    AP: "Averaged perceptron",
+    PA: "Passive Aggressive",
+    AROW: "Adaptive Regularization of Weights (AROW)",
+}
+
 # The defaults of all parameters by algorithm, in the order in which they are listed, and help.
 PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "feature.minfreq": (
@@ -243,11 +252,12 @@ class Trainer:
         start, crf = time.perf_counter(), None
         # The last iteration; how well labels are found is known after it.
         iteration: list[str] = []
+        unit = "Epoch" if self._algorithm == SGD else "Iteration"
 
         def tell(told: Iteration) -> None:
             if iteration:
                 self._log([*iteration, "\n"])
-            iteration[:] = _lines_of(told, told.seconds - seconds.pop(), n_features)
+            iteration[:] = _lines_of(told, told.seconds - seconds.pop(), n_features, unit)
             seconds.append(told.seconds)
 
         seconds = [0.0]
@@ -258,7 +268,13 @@ class Trainer:
             crf.vectorizer_.vocabulary_ = self._attributes
             with listening(tell):
                 crf._fit_rows(rows, y, trains.astype(float))
-            self._log([*iteration, *_evaluation(crf.crf_, rows[~trains], y[~trains]), "\n"])
+            self._log(
+                [
+                    *iteration,
+                    *_evaluation(crf.crf_, self._labels.symbols, rows[~trains], y[~trains]),
+                    "\n",
+                ]
+            )
         self._log(_lines_after(time.perf_counter() - start, crf))
         if model:
             content = crfsuite_bytes(self._model(crf))
@@ -351,7 +367,7 @@ class Trainer:
         for i in range(10):
             yield from (str(i), *"....")
         yield from ("10", "\n", f"Number of features: {n_features}\n", "Seconds required: 0.000\n")
-        yield from ("\n", f"{self._algorithm}\n")
+        yield from ("\n", f"{TITLES[self._algorithm]}\n")
         yield from (*settings[N_FEATURES:], "\n")
 
 
@@ -359,9 +375,11 @@ BaseTrainer = Trainer
 """The name of what python-crfsuite's trainer is made of."""
 
 
-def _lines_of(iteration: Iteration, seconds: float, n_features: int) -> list[str]:
+def _lines_of(
+    iteration: Iteration, seconds: float, n_features: int, unit: str = "Iteration"
+) -> list[str]:
     """Return the lines of an iteration, which took so many seconds."""
-    lines = [f"***** Iteration #{iteration.number} *****\n", f"Loss: {iteration.loss:f}\n"]
+    lines = [f"***** {unit} #{iteration.number} *****\n", f"Loss: {iteration.loss:f}\n"]
     weights = iteration.weights
     if weights is not None:
         lines.append(f"Feature norm: {np.linalg.norm(weights):f}\n")
@@ -372,7 +390,9 @@ def _lines_of(iteration: Iteration, seconds: float, n_features: int) -> list[str
     return [*lines, f"Seconds required for this iteration: {seconds:.3f}\n"]
 
 
-def _evaluation(crf: Any, rows: SequenceArray, held_out: SequenceArray) -> Iterator[str]:
+def _evaluation(
+    crf: Any, labels: list[str], rows: SequenceArray, held_out: SequenceArray
+) -> Iterator[str]:
     """Say how well sequences that are held out are labelled."""
     if not len(rows):
         return
@@ -380,11 +400,11 @@ def _evaluation(crf: Any, rows: SequenceArray, held_out: SequenceArray) -> Itera
     pairs = Counter(zip(chain(*y), chain(*predicted), strict=True))
     rates = []
     yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
-    for label in crf.classes_.tolist():
+    for label in labels:
         model, ref = (sum(n for p, n in pairs.items() if p[k] == label) for k in (1, 0))
         match = pairs[label, label]
         rates.append([match / max(model, 1), match / max(ref, 1), 2 * match / max(model + ref, 1)])
-        shown = ", ".join(f"{rate:.4f}" if model or ref else "******" for rate in rates[-1])
+        shown = ", ".join(f"{rate:.4f}" if ref else "******" for rate in rates[-1])
         yield f"    {label}: ({match}, {model}, {ref}) ({shown})\n"
     means = ", ".join(f"{mean:f}" for mean in np.mean(rates, axis=0))
     yield f"Macro-average precision, recall, F1: ({means})\n"
