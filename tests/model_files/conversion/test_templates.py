@@ -130,16 +130,12 @@ def test_labels_are_those_of_the_patterns(seed, tmp_path):
                 state[t] += own[:n]
             if own is not None and name[0] in "b*":
                 pair[t] += own[-n * n :].reshape(n, n)
-        paths = [*product(range(n), repeat=len(tokens))]
-        score = [
-            sum(state[t][y] for t, y in enumerate(path))
-            + sum(pair[t][path[t - 1], path[t]] for t in range(1, len(path)))
-            for path in paths
-        ]
-        p = np.exp(np.array(score) - max(score))
-        marginals = np.zeros((len(tokens), n))
-        for path, weight in zip(paths, p / p.sum(), strict=True):
-            marginals[range(len(tokens)), path] += weight
+        paths = np.array([*product(range(n), repeat=len(tokens))]).T
+        score = sum(of_token[labels] for of_token, labels in zip(state, paths, strict=True))
+        for t in range(1, len(tokens)):
+            score = score + pair[t][paths[t - 1], paths[t]]
+        p = np.exp(score - score.max())
+        marginals = [np.bincount(labels, p / p.sum(), n) for labels in paths]
         sequence = [{"word": word, "tag": tag} for word, tag in tokens]
         for model in (tagger, again):
             np.testing.assert_allclose(model.predict_proba([sequence])[0], marginals, atol=1e-9)
