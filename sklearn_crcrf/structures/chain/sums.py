@@ -24,7 +24,7 @@ class PathSums(ScaledSums):
         """v, alpha and their scaling."""
         n_labels, dtype = self._given.state.shape[1], self._given.state.dtype
         alpha = lock_step.empty_rows(n_tokens, n_labels, dtype)
-        n_kept = n_tokens if alpha.size <= KEPT else 0
+        n_kept = n_tokens if n_tokens * n_labels <= KEPT else 0
         n_rows = max(n_kept, lock_step.BLOCK_SIZE) + lock_step.SPARE_ROWS
         return np.empty((n_rows, n_labels), dtype=dtype), alpha, np.empty((n_tokens, 2))
 
