@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -276,7 +277,9 @@ def load_rows(tasks: Sequence[Task]) -> Iterator[list[str]]:
 def loaded(loading: str, path: str, sequence: list) -> tuple[float, float]:
     """CPU seconds and MB of a process that loads a model, and labels a sequence; or infinity."""
     command = [sys.executable, "-c", LOADED.format(loading=loading), path, json.dumps(sequence)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    # An installed package has compiled modules; in a checkout, the first of the runs writes them.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
     seconds, mb = map(float, done.stdout.split()) if done.returncode == 0 else (math.inf, math.inf)
     return seconds, mb
 
