@@ -252,7 +252,6 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             if constraints is not None:
                 found = constraints.best_paths(structure, scores, first)
                 return np.array([probability.sum() for probability, _ in found])
-            structure = structure.for_k_best()
             log_z = log_partition(structure, scores, first)
             maximum = structure.maximum(scores)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
             return np.exp(np.minimum(maximum, 0.0))  # the rounding error of huge scores exceeds 1

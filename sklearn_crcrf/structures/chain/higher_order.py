@@ -13,8 +13,9 @@ from ..lattice.pruning import MOST_OF_RUNS, chain_candidates, prune_higher_order
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .chain import Chain
 
-# The largest threshold of the k best paths, which may have unlikely labels.
-LEAST = 1e-30
+# The largest threshold of the k best paths, which may have unlikely labels; and that of sequences
+# which have fewer paths then.
+RARE, MANY, LEAST = 1e-8, 10_000, 1e-30
 
 
 class HigherOrderChain(Structure):
@@ -135,7 +136,7 @@ class HigherOrderChain(Structure):
 
     def for_k_best(self) -> "HigherOrderChain":
         """Return the same chains with more labels: as many for any k, so that k changes nothing."""
-        return HigherOrderChain(self.offsets, self.run_scores, min(self.threshold, LEAST))
+        return _WithManyPaths(self.offsets, self.run_scores, min(self.threshold, RARE))
 
     def span_log_probability(self, scores: Scores, *spans: Any, **neighbours: Any) -> np.ndarray:
         """As :meth:`Capabilities.span_log_probability`; -inf for labels that are left out."""
@@ -153,7 +154,7 @@ class HigherOrderChain(Structure):
     ) -> tuple[Lattice, LatticeScores]:
         """As :meth:`Capabilities.unit_lattice`, of the most probable labels."""
         part, own = self.take(slice(unit, unit + 1)), scores.tokens(self._tokens_of(unit))
-        candidates = part._candidates(own, self.for_k_best().threshold)
+        candidates = part._candidates(own, min(self.threshold, LEAST))
         if also is not None:
             chosen = np.zeros(own.state.shape, dtype=bool)
             chosen[candidates.token, candidates.label] = True
@@ -178,6 +179,22 @@ class HigherOrderChain(Structure):
         """Return the last tokens of all runs of n tokens."""
         position = np.arange(self.n_tokens) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
         return np.flatnonzero(position >= n - 1)
+
+
+class _WithManyPaths(HigherOrderChain):
+    """Chains that have even more labels where they would leave few paths."""
+
+    def lattice(self, scores: Scores) -> tuple[Lattice, LatticeScores]:
+        candidates = self._candidates(scores, self.threshold)
+        log_counts = np.append(0.0, np.cumsum(np.log(np.diff(candidates.indptr))))
+        few = np.flatnonzero(np.diff(log_counts[self.offsets]) < np.log(MANY))
+        if self.threshold > LEAST and len(few):
+            _, tokens, own = self.chain.subset(few, scores)
+            more = self.take(few)._candidates(own, LEAST)
+            source = np.arange(self.n_tokens)
+            source[tokens] = self.n_tokens + np.arange(len(tokens))
+            candidates = Candidates.concatenate([candidates, more]).take(source)
+        return self._lattice(scores, candidates)
 
 
 def _pull_chain(
