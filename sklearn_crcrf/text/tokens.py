@@ -45,24 +45,26 @@ SHORTENED = (
     rf"(?!{APOSTROPHE}(?!\w))(?!-\w)"
 )
 ELIDED = rf"[cdjlmnstCDJLMNST]{APOSTROPHE}(?=\w)(?!{CLITIC})"
-# In Greek, a word that has lost its last vowel ends in a consonant that ends no other word, but for
-# two prepositions and a conjunction; a capital with an apostrophe is a number.
-GREEK_ELIDED = (
-    rf"(?={APOSTROPHE}(?!\w))(?:(?<=[βγδζθκλμπστφχ])"
-    r"|(?<=\b[γΓ]ι)|(?<=\b[πΠ]αρ)|(?<=\bν)|(?<=(?<!['\u2019])\b[Α-Ω])"  # noqa: RUF001
-    rf"){APOSTROPHE}"
-)
 LETTERS = rf"(?:[^\WnN]++|(?!{NEGATION})[nN]|{M}++)*+"
 JOINT = (
     rf"(?:[-.@]|(?<=\d)[,:/](?=\d)|(?<=[A-Z])&(?=[A-Z](?!{M}))"
     rf"|(?<!qu)(?<!ll){APOSTROPHE}(?!{CLITIC}))"
 )
+JOINED = rf"\w{LETTERS}(?:{JOINT}{M}*+\w{LETTERS})*+"
+# In Greek, a word that has lost its last vowel ends in a consonant that ends no other word, but for
+# two prepositions and a conjunction; a capital with an apostrophe is a number. After an apostrophe,
+# the second one is a closing quote.
+GREEK_ELIDED = (
+    rf"(?<!['\u2018\u2019])(?=[\u0370-\u03ff\u1f00-\u1fff]){JOINED}(?={APOSTROPHE}(?!\w))"
+    r"(?:(?<=[βγδζθκλμπστφχ])|(?<=\b[γΓ]ι)|(?<=\b[πΠ]αρ)|(?<=\bν)|(?<=\b[Α-Ω]))"  # noqa: RUF001
+    rf"{APOSTROPHE}"
+)
 WORD = (
-    rf"(?:{APOSTROPHE}(?i:[st])-(?=\w))?\w{LETTERS}(?:{JOINT}{M}*+\w{LETTERS})*+"
-    rf"(?:(?:(?<=qu)|(?<=ll)){APOSTROPHE}(?=\w)(?!{CLITIC})|{GREEK_ELIDED})?"
+    rf"(?:{APOSTROPHE}(?i:[st])-(?=\w))?{JOINED}"
+    rf"(?:(?:(?<=qu)|(?<=ll)){APOSTROPHE}(?=\w)(?!{CLITIC}))?"
 )
 RUN = rf"([-.!?*'`~])\1+{M}*+"
-RULES = ADDRESS, ABBREVIATION, NEGATION, SHORTENED, ELIDED, WORD, RUN, CHARACTER
+RULES = ADDRESS, ABBREVIATION, NEGATION, SHORTENED, ELIDED, GREEK_ELIDED, WORD, RUN, CHARACTER
 
 PATTERNS = {
     "words": re.compile(f"{LEADING}(?:{'|'.join(RULES)})"),

@@ -52,6 +52,7 @@ texts = st.lists(st.sampled_from(PIECES) | st.characters(), max_size=25).map("".
         ("'t Hof 's avonds 's-Gravenhage 'quoted'", "'t|Hof|'s|avonds|'s-Gravenhage|'|quoted|'"),
         ("απ' όλα, γι\u2019 αυτό παρ' ν' Απ'", "απ'|όλα|,|γι\u2019|αυτό|παρ'|ν'|Απ'"),  # noqa: RUF001
         ("Γ' τάξη 'λέξη' 'Α' καλός' σ'αυτό", "Γ'|τάξη|'|λέξη|'|'|Α|'|καλός|'|σ'αυτό"),  # noqa: RUF001
+        ("'π' \u2018Β\u2019 \u2019στ\u2019", "'|π|'|\u2018|Β|\u2019|\u2019|στ|\u2019"),  # noqa: RUF001
         # Abbreviations
         ("Dr. No met J. É. Smith. B.", "Dr.|No|met|J.|É.|Smith|.|B|."),
         ("the U.S., e.g. z.B. U.S.A p.m.", "the|U.S.|,|e.g.|z.B.|U.S.A|p.m."),
