@@ -168,13 +168,13 @@ def read_texts(
         for file, text in texts.items()
         for group in text.groups or [""] * len(text.X)
     ]
-    columns = columns_of_tokens(first, options)
-    return Text(X, y, first.known, columns, separator=separator, groups=groups)
+    how = {"separator": separator, "groups": groups, "has_header": first.has_header}
+    return Text(X, y, first.known, first.columns, **how)
 
 
 def columns_of_tokens(text: Text, options: argparse.Namespace) -> list[str | None]:
     """Return the columns that files to label have: without the sentences of a table's header."""
-    by_header = options.columns is None and text.rows is not None and text.rows.header is not None
+    by_header = options.columns is None and text.has_header
     return [name for name in text.columns if name is not None] if by_header else text.columns
 
 

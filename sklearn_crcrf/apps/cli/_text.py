@@ -81,6 +81,8 @@ class Text(NamedTuple):
         What separates columns, if it is to be remembered.
     groups : list of str, optional
         The document of each sequence, if the file says where documents begin.
+    has_header : bool, default=False
+        Whether the first row has the names of the columns.
     places : list of (int, list of (start, end)), optional
         The number of the document of each sequence, and the characters of its tokens.
     """
@@ -92,6 +94,7 @@ class Text(NamedTuple):
     rows: Rows | None = None
     separator: str | None = None
     groups: list[str] | None = None
+    has_header: bool = False
     places: list | None = None
 
     def place(self, sequence: int, position: int) -> str:
@@ -397,7 +400,8 @@ def text_of(source: Source, rows: Rows, columns: Columns | None) -> Text:
         raise ValueError(f"{source.name}: {error}{hint}") from error
     holds_spaces = any(" " in row for row in rows.tokens)
     separator = rows.sep if source.is_given or (rows.sep == TABS and holds_spaces) else None
-    text = Text(X, y, None, names, rows, separator, rows.documents)
+    has_header = rows.header is not None
+    text = Text(X, y, None, names, rows, separator, rows.documents, has_header)
     return _without_known(text) if KNOWN in names else text
 
 

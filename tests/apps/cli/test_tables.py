@@ -64,6 +64,14 @@ def test_a_model_of_several_tables_is_that_of_one(write, tmp_path, capsys):
     assert outputs == [(0, "London\tNNP\tB-geo\n\nbarks\tVBZ\tO\n\n", "")] * 2
 
 
+def test_several_tables_are_evaluated_on_another(write, tmp_path, capsys):
+    (tmp_path / "train").mkdir()
+    for name in "ab":
+        write(KAGGLE, f"train/{name}.csv")
+    status, out, err = run(capsys, "evaluate", str(tmp_path / "train"), write(KAGGLE, "test.csv"))
+    assert (status, err) == (0, "") and "accuracy, all tokens       100.00 %" in out
+
+
 def test_a_table_of_texts_and_spans(write, tmp_path, capsys):
     rows = '1,"Ann sings, in Rome.","[[0, 3, ""PER""], [14, 18, ""LOC""]]"\n2,Bob sings.,[]\n'
     path, model = write(f"id,text,spans\n{rows}"), tmp_path / "model"
