@@ -397,7 +397,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """Convert the training data to the common form and check it; weights are per token."""
         sequences, weights = self._check_labelled(X, y, sample_weight, reset)
         if sequences.X.offsets[-1] == 0:
-            raise NoTokensError
+            raise NoTokensError("X has no tokens: at least one sequence must not be empty")
         if not weights.any():
             raise ValueError("sample_weight is zero for all tokens")
         return sequences, weights

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar
 
 from sklearn.exceptions import NotFittedError
 
+from ..labels.encoding import LabelIds
 from ..utils.replaced_parts import check_fitted
 
 Method = TypeVar("Method", bound=Callable)
@@ -13,9 +15,6 @@ Method = TypeVar("Method", bound=Callable)
 
 class NoTokensError(ValueError):
     """There is nothing to train on, since all sequences are empty."""
-
-    def __init__(self) -> None:
-        super().__init__("X has no tokens: at least one sequence must not be empty")
 
 
 def may_bring_no_tokens(method: Method) -> Method:
@@ -40,6 +39,9 @@ def may_bring_no_tokens(method: Method) -> Method:
                 check_fitted(self)
             except NotFittedError:
                 raise error from None
+            classes = signature(method).bind(self, *args, **options).arguments.get("classes")
+            if classes is not None:
+                LabelIds(self.classes_).require(classes)
             return self
 
     return train  # type: ignore[return-value]

@@ -11,7 +11,7 @@ from sklearn.base import _fit_context, clone
 from ..base.batches import Batch
 from ..base.classifier import BaseSequenceClassifier
 from ..base.docstrings import documented
-from ..base.no_tokens import may_bring_no_tokens
+from ..base.no_tokens import NoTokensError, may_bring_no_tokens
 from ..base.weights import NamedWeights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray, n_tokens
@@ -283,7 +283,12 @@ class CountingClassifier(BaseSequenceClassifier):
                 return self
         fitted, counts = self._so_far()
         before, receipt = merge(*counts), None
-        left = before.without(fitted._more(X, y, sample_weight))
+        try:
+            left = before.without(fitted._more(X, y, sample_weight))
+        except NoTokensError:
+            if not purge:
+                raise
+            left = before  # what was forgotten earlier may still be purged
         if purge and len(left.labels):
             left, receipt = purged(before, left, self._spelling()[1])
         with self._replaced_by(fitted, since) as twin:

@@ -1,5 +1,7 @@
 """Estimators that train further on data without tokens."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -44,6 +46,26 @@ def test_the_first_data_needs_a_token(learner, classes):
     for nothing in NOTHING:
         with pytest.raises(ValueError, match="X has no tokens: at least one sequence must not"):
             clone(learner).partial_fit(nothing, nothing, classes=classes)
+
+
+@pytest.mark.parametrize("learner", learners(), ids=lambda e: type(e).__name__)
+def test_other_classes_are_refused_without_tokens_too(learner):
+    learner.partial_fit(X, y)
+    assert learner.partial_fit([[]], [[]], classes=["N", "D"]) is learner
+    with pytest.raises(ValueError, match="is not the same as in the first call"):
+        learner.partial_fit([[]], [[]], classes=["D", "N", "V"])
+
+
+def test_the_error_can_be_sent_from_another_process():
+    with pytest.raises(ValueError, match="X has no tokens") as caught:
+        EmpiricalCRF().fit([[]], [[]])
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_what_was_forgotten_is_purged_later():
+    crf = EmpiricalCRF().partial_fit(X, y).forget(X[2:], y[2:])
+    assert "dogs" in crf.forget([[]], [[]], purge=True).receipt_.strings
+    assert crf.forget([[]], [[]], purge=True).receipt_.strings == ()
 
 
 def test_nothing_is_forgotten():

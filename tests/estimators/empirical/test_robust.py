@@ -526,7 +526,7 @@ def test_failed_changes_leave_no_trace():
     crf = EmpiricalCRF().fit(X, y)
     before = state(crf)
     for change in (crf.fit, crf.partial_fit, crf.forget, crf.fit_exponents):
-        for X_wrong, y_wrong in [(X, y[:2]), ([], []), ([["a", None]], [["D", "N"]])]:
+        for X_wrong, y_wrong in [(X, y[:2]), ([["a", None]], [["D", "N"]])]:
             with pytest.raises(ValueError):
                 change(X_wrong, y_wrong)
     with pytest.raises(ValueError):
