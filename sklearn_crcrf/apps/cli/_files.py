@@ -168,8 +168,7 @@ def read_texts(
         for file, text in texts.items()
         for group in text.groups or [""] * len(text.X)
     ]
-    how = {"separator": separator, "groups": groups, "has_header": first.has_header}
-    return Text(X, y, first.known, first.columns, **how)
+    return first._replace(X=X, y=y, rows=None, separator=separator, groups=groups, places=None)
 
 
 def columns_of_tokens(text: Text, options: argparse.Namespace) -> list[str | None]:
