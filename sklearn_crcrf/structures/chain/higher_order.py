@@ -13,8 +13,8 @@ from ..lattice.pruning import MOST_OF_RUNS, chain_candidates, prune_higher_order
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .chain import Chain
 
-# The largest threshold of the k best paths, which may have unlikely labels; and that of sequences
-# which have fewer paths then.
+# The k best paths may have labels down to the probability RARE, and down to LEAST in sequences that
+# then have fewer than MANY paths.
 RARE, MANY, LEAST = 1e-8, 10_000, 1e-30
 
 

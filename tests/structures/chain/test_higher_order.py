@@ -17,6 +17,7 @@ from sklearn_crcrf.structures import (
     Scores,
     TokenTransitions,
 )
+from sklearn_crcrf.structures.chain import higher_order
 
 LENGTHS = [5, 0, 1, 2, 3]
 OFFSETS = np.append(0, np.cumsum(LENGTHS))
@@ -127,6 +128,21 @@ def test_k_does_not_change_the_best_paths(order):
         for mine, theirs in zip(few, all_of_them, strict=True):
             assert_allclose(mine, theirs[: len(mine)], rtol=1e-12)
         assert_allclose(all_of_them[0].sum(), 1.0)
+
+
+@orders
+def test_only_sequences_with_few_paths_get_more_labels(order, monkeypatch):
+    monkeypatch.setattr(higher_order, "RARE", 0.3)
+    monkeypatch.setattr(higher_order, "MANY", 4)
+    chains = chain_of(order, 0.3)
+    usual, more = (c.lattice(SCORES)[0].candidates for c in (chains, chains.for_k_best()))
+    n_gains = 0
+    for start, stop in UNITS:
+        few, many = (len(c.take(slice(start, stop)).label) for c in (usual, more))
+        n_paths = np.prod(np.diff(usual.indptr)[start:stop])
+        assert many == (3 * (stop - start) if n_paths < 4 else few)
+        n_gains += many > few
+    assert 0 < n_gains < np.count_nonzero(LENGTHS)
 
 
 def test_no_label_is_left_out_if_no_path_would_be_possible():
