@@ -107,7 +107,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+        X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
+            The sequences to label, in any form that ``fit`` takes.
         {allowed}
         {subject_to}
 
@@ -132,13 +133,13 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ----------
         X : as in :meth:`predict`
         subject_to : None
-            There are no probabilities under constraints; anything but None is an error.
+            Only None: there are no probabilities under constraints.
 
         Returns
         -------
         probabilities
-            Columns as in ``classes_``: a list of arrays of shape (n_tokens, n_labels) for
-            lists, a SequenceArray for a SequenceArray, else a 2-D array.
+            A list of arrays of shape (n_tokens, n_labels) for lists, a SequenceArray for a
+            SequenceArray, else a 2-D array; columns are in the order of ``classes_``.
 
         Raises
         ------
@@ -156,23 +157,26 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
 
         Returns
         -------
-        log_proba : in the layout of :meth:`predict_proba`
+        log_proba
+            In the layout of :meth:`predict_proba`; -inf for a probability of 0.
         """
         with np.errstate(divide="ignore"):
             return self._probabilities(X, subject_to, "predict_log_proba", np.log)
 
     def predict_pair_proba(self, X: Any) -> list[np.ndarray]:
-        """Return marginal probabilities of the labels of neighbours, by forward-backward.
+        """Return the joint probabilities of the labels of neighbouring tokens.
 
         Parameters
         ----------
         X : list of sequences, or SequenceArray
+            The sequences to label.
 
         Returns
         -------
         list of ndarray of shape (n_tokens - 1, n_labels, n_labels)
-            Of each sequence, with the label of the first neighbour in the rows, as in ``classes_``.
-            The sums over either label are the probabilities of :meth:`predict_proba`.
+            An array for each sequence, with the label of the first token of each pair in the rows.
+            Labels are in the order of ``classes_``. Sums over one label are the probabilities of
+            :meth:`predict_proba`.
 
         Raises
         ------
@@ -203,9 +207,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ----------
         X : as in :meth:`predict`
         k : int, default=5
+            Number of paths, at least 1.
         subject_to : list of constraints on segments, optional
-            Such as :class:`~sklearn_crcrf.labels.OneSegment`: only paths that satisfy them, and
-            their probabilities among all paths that do.
+            Such as :class:`~sklearn_crcrf.labels.OneSegment`. Then only paths that satisfy them are
+            found, with their probabilities among all paths that do.
 
         Returns
         -------
@@ -215,9 +220,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Raises
         ------
         Unsupported
-            If the structure of X cannot do this: only sequences can.
+            If X has other links than sequences, such as trees.
         ValueError
-            If there are other constraints, or they take too long.
+            If a constraint is not on segments, or finding the paths takes too long.
         """
         check_scalar(k, "k", Integral, min_val=1)
 
@@ -243,7 +248,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Returns
         -------
         ndarray of shape (n_sequences,)
-            1 for an empty sequence, 0 if no path is possible.
+            In [0, 1]: 1 for an empty sequence, 0 if no path is possible.
         """
 
         def probability(
@@ -266,20 +271,20 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ----------
         X : as in :meth:`predict`
         scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="auto"
-            How labels spell segments; "auto" is as they show, and IO for bare types, where a
-            segment is a run of equal labels.
+            How labels spell segments. "auto" detects it from the labels; for labels without
+            prefixes it is "IO", where a segment is a run of equal labels.
 
         Returns
         -------
         list of lists of (start, end, type, probability)
-            One list for each sequence; ``end`` is the position after the last token. The
-            probability is that the tokens have these labels and that the segment neither starts
-            earlier nor ends later.
+            A list for each sequence; ``end`` is the position after the last token. The probability
+            is that the tokens have these labels, and the segment neither begins earlier nor ends
+            later.
 
         Raises
         ------
         Unsupported
-            If the structure of X cannot do this: only sequences can.
+            If X has other links than sequences, such as trees.
         """
 
         spans = partial(self._spans, scheme=scheme)
@@ -287,18 +292,20 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return [found for result in results for found in result]
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> list[Any]:
-        """Draw labels of all sequences from the distribution over paths.
+        """Draw labellings of all sequences from the distribution over paths.
 
         Parameters
         ----------
         X : as in :meth:`predict`
         n_samples : int, default=1
+            Number of labellings of each sequence, at least 1.
         random_state : int, RandomState or None, default=None
+            Determines the draws.
 
         Returns
         -------
         list of n_samples labels
-            Each in the layout of X, as :meth:`predict` returns them.
+            Each as :meth:`predict` returns them, for all of X.
 
         Raises
         ------
@@ -343,12 +350,13 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ----------
         X, y : as in ``fit``
             Unknown labels are left out; a set of labels is right if it holds the predicted one.
-        sample_weight : array-like of shape (n_samples,), optional
-            One weight for each sequence, or for each row of a table.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, for each row of a table, or for each token.
 
         Returns
         -------
         float
+            In [0, 1].
 
         Raises
         ------

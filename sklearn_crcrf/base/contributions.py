@@ -10,20 +10,20 @@ from ..structures import Scores, Structure
 
 
 class Contributions(NamedTuple):
-    """Contributions that sum to the score of a path, one per entry.
+    """What adds up to the score of a labelling, term by term: entries in five parallel arrays.
 
     Parameters
     ----------
     position : int64 ndarray of shape (n_entries,)
         The token whose label the contribution is for.
     kind : object ndarray of shape (n_entries,)
-        "attribute" for state scores, "transition" for scores of neighbouring labels and of the
-        ends of the sequence, "segment" for scores of whole segments, "normalisation" for minus the
+        "attribute" for the label of a token, "transition" for two labels in a row and for the
+        ends of the sequence, "segment" for a whole segment, and "normalisation" for minus the
         log-partition.
     name : object ndarray of shape (n_entries,)
         For example ``"token=dog"`` or ``"D → N"``.
     weight, factor : float ndarray of shape (n_entries,)
-        A weight of the model, and its factor, such as the value of an attribute.
+        A weight of the model, and what it is multiplied by, such as the value of an attribute.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Contributions(NamedTuple):
         weight: Any,
         factor: Any = 1.0,
     ) -> "Contributions":
-        """Entries of one kind; position, weight and factor are broadcast to the names."""
+        """Make entries of one kind; position, weight and factor are broadcast to the names."""
         n = len(name)
         names, kinds = np.empty(n, dtype=object), np.full(n, kind, dtype=object)
         names[:] = name
@@ -58,18 +58,18 @@ class Contributions(NamedTuple):
 
     @classmethod
     def join(cls, several: Iterable["Contributions"]) -> "Contributions":
-        """Return the nonzero contributions of ``several``, sorted by position."""
+        """Join several, sorted by position, without entries that are zero."""
         joined = cls(*map(np.concatenate, zip(cls.of("", [], [], []), *several, strict=True)))
         counting = np.flatnonzero((joined.weight != 0) & (joined.factor != 0))
         return joined.take(counting[np.argsort(joined.position[counting], kind="stable")])
 
     @property
     def value(self) -> np.ndarray:
-        """Each contribution to the score, weight times factor."""
+        """Each contribution to the score, weight times factor, of shape (n_entries,)."""
         return self.weight * self.factor
 
     def take(self, entries: np.ndarray) -> "Contributions":
-        """Return some of the entries."""
+        """Return some of the entries, given as an array of numbers or a mask."""
         return Contributions(*(part[entries] for part in self))
 
     def by_token(self, n_tokens: int) -> np.ndarray:
@@ -77,7 +77,7 @@ class Contributions(NamedTuple):
         return np.bincount(self.position, self.value, n_tokens)
 
     def less(self, other: "Contributions") -> "Contributions":
-        """These contributions minus the contributions to another path over the same tokens.
+        """Subtract the contributions to another labelling of the same tokens.
 
         Entries of the same position, kind, name and factor are merged; equal ones cancel.
         """

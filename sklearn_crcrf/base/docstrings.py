@@ -7,21 +7,20 @@ sigma : float, default=1.0
     losses has the penalty :math:`\\lVert w \\rVert^2 / (2 \\sigma^2)`. It is ``1 / sqrt(2 c2)`` for
     the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
 c1 : float, default=0.0
-    Strength of the L1 penalty, which makes weights exactly zero.
+    Strength of the L1 penalty, which makes many weights exactly zero.
 min_freq : int, default=1
-    Attributes that fewer tokens have are left out.
+    The least number of tokens with an attribute; rarer attributes are left out.
 boundaries : bool, default=False
-    Whether the first and the last labels of sequences have weights too, or in trees the labels
-    of roots and of leaves.
+    Whether first and last labels of sequences have weights too; in trees, roots and leaves.
 edge_columns : collection of str or int, default=()
-    Columns of X, or keys of feature dicts, whose attributes also have a weight for every
-    pair of labels: the transition into a token depends on them. Token strings are the
-    column "token". Types and attributes of the edges of trees always count.
+    Columns of X, or keys of feature dicts, whose attributes also have a weight for every pair
+    of labels, so that the transition into a token depends on them. Token strings are the column
+    "token". The types and attributes of the edges of trees need not be named.
 constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
             mapping or array, default=None
-    The labels that may follow each label: a scheme of segments, a mapping from label to
-    labels, or a bool array of shape (n_labels, n_labels). All other transitions are
-    impossible, in training and in prediction.
+    Which labels may follow each label: a scheme of segments, a mapping from a label to the
+    labels that may follow, or a bool array of shape (n_labels, n_labels). All other transitions
+    are impossible, in training and in prediction.
 max_iter : int, default=1000
     Maximum number of iterations, or of epochs of "sgd".
 tol : float, default=1e-5
@@ -29,19 +28,19 @@ tol : float, default=1e-5
     or over five epochs of "sgd".
 warm_start : bool, default=False
     Start from the weights of the last fit, for the attributes and labels that it had. Labels
-    stay, also those that y lacks.
+    that y no longer has are kept.
 class_weight : None, "balanced" or dict, default=None
-    Weights of labels. The weight of a sequence is the mean over its tokens.
+    Weights of labels; "balanced" gives rare labels more weight, as in scikit-learn. The weight
+    of a sequence is the mean over its tokens.
 validation_fraction : float, default=None
-    Fraction of the sequences, chosen at random, that are held out of training. After every
-    iteration the model is validated on them, the best model is kept, and training stops when
-    ``n_iter_no_change`` iterations have not made a better one. None holds out nothing.
+    Fraction of the sequences, chosen at random, that are held out for early stopping: training
+    ends after ``n_iter_no_change`` iterations without a lower loss of these sequences, and the
+    best model is kept. None holds out nothing.
 solver_options : dict, default=None
-    Further arguments of :func:`~sklearn_crcrf.solvers.lbfgs` or
-    :func:`~sklearn_crcrf.solvers.owlqn`, if one of these is the solver: ``memory``, ``period`` and
-    ``epsilon``.
+    The arguments ``memory``, ``period`` and ``epsilon`` of the solver
+    :func:`~sklearn_crcrf.solvers.lbfgs` or :func:`~sklearn_crcrf.solvers.owlqn`.
 n_iter_no_change : int, default=10
-    Number of iterations in which the validation loss must fall.
+    Number of iterations without a lower validation loss after which training ends.
 dtype : {"float32", "float64"} or None, default=None
     Precision of weights and scores; by default the precision of a numeric X,
     else float64.
@@ -78,7 +77,7 @@ transition_features_ : dict
 counts_ : Counts
     The sufficient statistics.
 receipt_ : Receipt
-    Only after ``forget(..., purge=True)``, and in no file: what was removed.
+    What ``forget(..., purge=True)`` removed; only there after that call, and in no model file.
 tabulator_ : Tabulator
     Turns X into columns of symbols.
 encoder_ : Encoder
@@ -107,23 +106,23 @@ sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, 
     One weight for each sequence, or for each row of a table, or for each token; the weight
     of a sequence is then the mean over its tokens.
 labels : array-like of shape (n_labels,), optional
-    The label of each column of y, if y has probabilities. They are the classes, in sorted order,
-    also those that never have a probability above 0.
+    The label of each column of y, if y has probabilities. Sorted, they become the classes, also
+    those whose probability is always 0.
 pair_marginals : list of arrays of shape (n_tokens - 1, n_labels, n_labels), optional
-    If y has probabilities of the labels of sequences, also the joint probabilities of the labels
-    of neighbours, the label of the first one in the rows. Their sums are the probabilities in y.
-    Without them, the labels of all tokens are independent.
+    If y has probabilities: the joint probabilities of the labels of neighbouring tokens, with
+    the label of the first token in the rows. Their sums must be the probabilities in y. By
+    default the labels of neighbours are independent.
 classes : array-like of labels, optional
-    For the first call: all labels there will be. Without it, new labels may come, as
-    new attributes may.
+    In the first call: all labels that will ever occur. By default later calls may bring new
+    labels, as they may bring new attributes.
 allowed : list of lists or SequenceArray, optional
     Known labels: for each token its label, a set of labels that it may have, or None if
     any is possible.
 subject_to : list of constraints, optional
     Constraints on the labels of whole sequences, such as
-    :class:`~sklearn_crcrf.labels.AtMost`. A sequence whose labels break one has the
-    labels of the path with the highest score that satisfies all, found by integer programming,
-    or by a search if all are on segments (:class:`~sklearn_crcrf.labels.OneSegment`).
+    :class:`~sklearn_crcrf.labels.AtMost`. Where the best path breaks one, the best path that
+    satisfies all is found: by a search if all constraints are on segments, such as
+    :class:`~sklearn_crcrf.labels.OneSegment`, else by integer programming.
 """
 
 from typing import Any, TypeVar

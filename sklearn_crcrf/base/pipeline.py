@@ -63,9 +63,10 @@ class SequencePipeline(Pipeline):
 
         Parameters
         ----------
-        X : what the first step takes
-        **constraints : subject_to
-            As of the last step.
+        X : sequences
+            As the first step takes them.
+        **constraints
+            ``subject_to``, as the last step takes it.
 
         Returns
         -------
@@ -79,7 +80,8 @@ class SequencePipeline(Pipeline):
 
         Parameters
         ----------
-        X : what the first step takes
+        X : sequences
+            As the first step takes them.
         y, groups : as in :meth:`sklearn_crcrf.ConformalSequenceClassifier.conformalize`
 
         Returns
@@ -95,7 +97,8 @@ class SequencePipeline(Pipeline):
 
         Parameters
         ----------
-        X : what the first step takes
+        X : sequences
+            As the first step takes them.
 
         Returns
         -------
@@ -111,38 +114,44 @@ class SequencePipeline(Pipeline):
 
         Parameters
         ----------
-        X : what the first step takes
+        X : sequences
+            As the first step takes them.
         k : int, default=5
-        **constraints : subject_to
-            As of the last step.
+            Number of labellings.
+        **constraints
+            ``subject_to``, as the last step takes it.
 
         Returns
         -------
         list of lists of (labels, probability)
+            A list for each sequence, the most probable labelling first.
         """
         return self._last.predict_k_best(self._transformed(X), k, **constraints)
 
     @available_if(_last_has("predict_pair_proba"))
     def predict_pair_proba(self, X: Any) -> list[Any]:
-        """Return the probabilities of the labels of neighbours.
+        """Return the joint probabilities of the labels of neighbouring tokens.
 
         Parameters
         ----------
-        X : what the first step takes
+        X : sequences
+            As the first step takes them.
 
         Returns
         -------
         list of ndarray of shape (n_tokens - 1, n_labels, n_labels)
+            An array for each sequence, with the label of the first token of each pair in the rows.
         """
         return self._last.predict_pair_proba(self._transformed(X))
 
     @available_if(_last_has("predict_set"))
     def predict_set(self, X: Any) -> Any:
-        """Return what is probable enough to keep the promise of the last step.
+        """Return the sets of labellings or labels that keep the promise of the last step.
 
         Parameters
         ----------
-        X : what the first step takes
+        X : sequences
+            As the first step takes them.
 
         Returns
         -------
@@ -157,34 +166,41 @@ class SequencePipeline(Pipeline):
 
         Parameters
         ----------
-        X : what the first step takes
+        X : sequences
+            As the first step takes them.
         scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="auto"
+            How labels spell segments; "auto" detects it from the labels.
 
         Returns
         -------
         list of lists of (start, end, type, probability)
+            A list for each sequence; ``end`` is the position after the last token.
         """
         return self._last.predict_spans(self._transformed(X), scheme)
 
     @available_if(_last_has("sample"))
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> list[Any]:
-        """Labellings drawn from the distribution of the model.
+        """Draw labellings of all sequences from the distribution of the last step.
 
         Parameters
         ----------
-        X : what the first step takes
+        X : sequences
+            As the first step takes them.
         n_samples : int, default=1
+            Number of labellings of each sequence.
         random_state : int, RandomState or None, default=None
+            Determines the draws.
 
         Returns
         -------
-        list of n_samples labellings of all of X
+        list of n_samples labels
+            Each as ``predict`` returns them, for all of X.
         """
         return self._last.sample(self._transformed(X), n_samples, random_state)
 
     @available_if(_last_has("tagger"))
     def tagger(self) -> Any:
-        """Make an immutable object that labels one sequence, from the input of the first step.
+        """Make a fast, immutable object that labels one sequence, as the first step takes it.
 
         Returns
         -------

@@ -13,9 +13,12 @@ class Weights(NamedTuple):
     ----------
     state : ndarray or CSR of shape (n_attributes, n_labels), or (n_weights,)
         One-dimensional if only some pairs of attribute and label have a weight.
-    transition : ndarray of shape (n_labels, n_labels)
+    transition : ndarray of shape (n_labels, n_labels), row = previous label
+        For each pair of a label and the next one.
     begin, end : ndarray of shape (n_labels,)
+        For the first and the last labels of sequences.
     edges : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        A table of transitions for each attribute on which transitions depend.
 
     Examples
     --------
