@@ -80,12 +80,12 @@ class CountingClassifier(BaseSequenceClassifier):
 
     @property
     def tabulator_(self) -> Tabulator:
-        """What turns all kinds of observations into columns of symbols."""
+        """What turns X into columns of symbols."""
         return self._counter.plan.tabulator
 
     @property
     def encoder_(self) -> Encoder:
-        """The ids of all symbols."""
+        """What numbers the symbols of all columns."""
         return self._counter.encoder
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -107,12 +107,12 @@ class CountingClassifier(BaseSequenceClassifier):
             2-D array are sequences of one token, and a DataFrame with the index
             (sequence, position) has a token in each row. An entry of a sparse matrix is the
             number of occurrences of an attribute, so it must not be negative. Or a
-            :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too: its parts
-            are in memory one after another.
+            :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too, and of which
+            one part is in memory at a time.
         y : list of label lists, SequenceArray or 1-D array
-            Any hashable labels. Tokens with the label None are not counted. Or probabilities of
-            labels: arrays of shape (n_tokens, n_labels), or a SequenceArray of such data, possibly
-            CSR. Then the expected number of each event is counted.
+            Any hashable labels; tokens with the label None are not counted. Or probabilities of
+            labels, of which expected numbers of events are counted: arrays of shape (n_tokens,
+            n_labels), or a SequenceArray of such data, possibly CSR.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
             One weight for each sequence, or for each row of a table, or for each token.
         {labels}
@@ -184,19 +184,17 @@ class CountingClassifier(BaseSequenceClassifier):
     ) -> Self:
         """Count more data; the model is the same as after one fit to all data.
 
-        Weights are computed when they are needed next. After small changes, an EmpiricalCRF with
-        its default ``zeros`` and ``spelling`` predicts a few tokens from the counts of their
-        attributes alone; all weights are computed when much is predicted, an attribute is read or
-        the model is stored. Only the first call finds what does not come from counts: which column
-        holds the words, unless EmpiricalCRF is told by ``observation``, as is safer where the first
-        data is small; the bins of numeric columns; and fitted exponents, if any.
+        The first call fixes what does not come from counts: which column holds the words (name it
+        by the ``observation`` of EmpiricalCRF if the first data is small), the bins of numeric
+        columns, and fitted exponents, if any. Weights are computed when they are needed next. After
+        a small change, a default EmpiricalCRF predicts a few tokens from their counts alone.
 
         Parameters
         ----------
         X, y : as in :meth:`fit`
         classes : array-like of labels, optional
-            For the first call: all labels that will ever occur; by default ``labels``. Without
-            both, later calls may bring new labels.
+            In the first call: all labels that will ever occur, by default ``labels``. Without both,
+            later calls may bring new labels.
         sample_weight, labels, pair_marginals : as in :meth:`fit`
 
         Returns
@@ -251,18 +249,18 @@ class CountingClassifier(BaseSequenceClassifier):
     ) -> Self:
         """Remove counted data exactly: the model becomes as if it had never been counted.
 
-        Only what the first fit fixed stays: which column holds the words, the bins of numeric
-        columns, and fitted exponents, if any, which
-        :meth:`~sklearn_crcrf.EmpiricalCRF.refit_exponents` fits anew. No file of a model contains
-        a string that was not counted, or not any more.
+        What the first fit fixed stays: which column holds the words, the bins of numeric columns,
+        and fitted exponents, which :meth:`~sklearn_crcrf.EmpiricalCRF.refit_exponents` fits anew. A
+        model file contains only strings that are still counted.
 
         Parameters
         ----------
-        X, y, sample_weight, labels, pair_marginals : as given to :meth:`fit` or :meth:`partial_fit`
+        X, y, sample_weight, labels, pair_marginals
+            The data to forget, as it was given to :meth:`fit` or :meth:`partial_fit`.
         purge : bool, default=False
-            Whether nothing may tell what was forgotten: all strings get ids in the order of their
-            text, not of their occurrence; keys of feature dicts that no token has any more are
-            removed; and ``receipt_`` says what was removed.
+            Whether to remove every trace: strings get ids in the order of their text, not of their
+            occurrence, and keys of feature dicts that no token has any more are removed.
+            ``receipt_`` then says what was removed.
 
         Returns
         -------
