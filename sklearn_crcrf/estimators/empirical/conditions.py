@@ -28,10 +28,10 @@ class Condition:
     observations : list
         What the labels are given.
     weight : ndarray of shape (n_observations,)
-        How often each occurs.
+        How often each of them occurs.
     found, wanted : ndarray of shape (n_observations, n_labels) or (n_observations, n_labels, \
 n_labels)
-        Probabilities.
+        The probabilities of labels, or of pairs of labels, given each observation.
 
     Examples
     --------
@@ -73,7 +73,7 @@ n_labels)
 
 @dataclass(frozen=True)
 class MLEConditions:
-    """The conditions of the greatest likelihood, from :func:`~sklearn_crcrf.mle_conditions`.
+    """How far a model is from the greatest likelihood, from :func:`~sklearn_crcrf.mle_conditions`.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class MLEConditions:
 
     @property
     def gap(self) -> float:
-        """How far equations 16 and 17 are from satisfied, in [0, 1]."""
+        """The larger ``gap`` of ``unary`` and ``pairs``, in [0, 1]; 0 at the maximum."""
         return max(self.unary.gap, self.pairs.gap)
 
 

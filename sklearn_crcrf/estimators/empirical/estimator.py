@@ -103,91 +103,84 @@ ALL_LABELS = {"exponents": "fit", "segments": "counted"}
 @documented
 @dataclass(eq=False, repr=False)
 class EmpiricalCRF(CountingClassifier):
-    r"""CRF over sequences, trees or graphs, trained in closed form, by co-occurrence rates.
+    r"""CRF over sequences, trees or graphs, trained in closed form from counts.
 
-    The probability of a labelling is a product of unary probabilities and co-occurrence rates,
+    The probability of a labelling is a product of the probabilities of single labels and of
+    co-occurrence rates of neighbouring labels,
 
     .. math::
 
        p(y \mid x) = \prod_i \mathrm{CR}(y_i; y_{i+1} \mid x) \prod_j p(y_j \mid x), \qquad
        \mathrm{CR}(a; b) = \frac{p(a, b)}{p(a)\, p(b)},
 
-    and each factor is estimated by counting [1]_ [2]_. By default every zero count is smoothed
-    from a broader estimate, and unknown words are judged by their spelling and their
-    neighbours. :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
-
-    Plain frequencies have the greatest likelihood if the labels of a word are distributed next to
-    each of its neighbours as on the whole [1]_ (theorem 1, whose proof assumes this), but
-    not in general: with the labels 000 and 011 of "abc", and twice 010 of "dbe", they give 000 of
-    "abc" the probability 3/4 instead of 1/2. :func:`mle_conditions` says how far a model is from
-    the greatest likelihood.
+    and each factor is estimated by counting [1]_ [2]_. By default zero counts are smoothed by
+    broader estimates, and unknown words are judged by their spelling and their neighbours.
+    :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
 
     Parameters
     ----------
-    exponents : None, "fit" or dict, default=None
-        Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
-        defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
-        to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others, and
-        then makes probabilities agree with how often labels of these tokens are right. Sequences
-        that have unknown labels are counted, but not held out. The
-        rates of labels have the exponent "transition", what the symbols of both tokens add to these
-        has the exponent "edges", and what the types of edges add "edge types". In graphs with
-        cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in
-        forests, and in chordal samples whose triangles have rates.
-    order : {1, 2, 3}, default=1
-        2 adds co-occurrence rates of three labels in a row, and 3 also of four, in sequences. A
-        token then has at most 8 labels, whose probability given rates of two is at least 0.00003.
-    segments : {"counted"}, default=None
-        Whether whole segments are counted, too: how often runs of up to 4 tokens with the same
-        words, the same shapes after the same word, or the same last word were a segment. They raise
-        or lower the scores of whole segments above what the chain says of them, with the exponents
-        "segment", "segment shapes" and "segment end". Labels must be in the scheme IOB2, IOBES,
-        BILOU or BMES, and labellings that spell no segmentation are impossible.
     sigma : float, default=1.0
-        Width of all priors. Every pseudo-count is divided by ``sigma ** 2``. Parameters that are
-        fitted iteratively have a Gaussian prior, with standard deviation sigma for
-        ``spelling="maxent"`` and ``0.1 * sigma`` for ``exponents="fit"``. From 1e-18 to inf;
-        ``inf`` means plain frequencies.
+        Width of all priors, from 1e-18 to inf: pseudo-counts are divided by ``sigma ** 2``, so a
+        smaller sigma smooths more, and ``inf`` gives plain frequencies. Weights of
+        ``spelling="maxent"`` have a Gaussian prior with the standard deviation sigma, and fitted
+        exponents one with ``0.1 * sigma``.
+    order : {1, 2, 3}, default=1
+        2 adds co-occurrence rates of three labels in a row, and 3 also of four, in sequences. Each
+        token then keeps at most 8 labels: those with a probability of at least 0.00003 by the rates
+        of two labels.
+    segments : {"counted"}, default=None
+        Whether whole segments are counted too: how often runs of up to 4 tokens with the same
+        words, with the same shapes after the same word, or with the same last word were a segment.
+        This raises or lowers the scores of whole segments, with the exponents "segment", "segment
+        shapes" and "segment end". Labels must be in the scheme IOB2, IOBES, BILOU or BMES;
+        labellings that spell no segmentation are impossible.
+    exponents : None, "fit" or dict, default=None
+        How much each estimate counts, by name as in ``exponents_``. A dict replaces some of the
+        defaults. "fit" chooses all by maximum likelihood on held-out folds, with 20,000 to 80,000
+        tokens, or all if there are fewer, and then calibrates the probabilities on these tokens.
+        Sequences with unknown labels are counted, but not held out. "transition" is the
+        exponent of the rates of label pairs, and "edges" of what the symbols of both tokens add to
+        these; for trees and graphs see Notes.
+    validation_fraction : float, default=0.1
+        Largest fraction of the tokens in a fold that is held out to fit exponents; the smaller,
+        the more folds. Folds consist of blocks of consecutive sequences.
+    experts : list of str, default=None
+        Templates of the attributes that predict a label besides the word and its spelling, such as
+        ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.Window`. Each is smoothed towards the one
+        with most of its symbols. By default they are windows of the words and of all other
+        columns, and rates of labels depend on the columns of both tokens. If experts are given,
+        rates depend on the words only, and all default exponents are smaller the more experts
+        there are. Unless labels are of segments, or more than 40, rates also depend on the shapes
+        and the last characters of both words.
     spelling : {"product", "joint", "mean", "maxent"}, default="product"
         How :math:`p(y \mid \mathrm{spelling})` is estimated: as a product of the co-occurrence
         rates of y with affixes, shape and case; or, from the eleven binary features of the papers,
         as the frequency given all features, the mean of the frequencies given each feature, or an
         exponential model.
     mu_oov : float, default=1.0
-        Exponent of the distribution :math:`p(y \mid \mathrm{spelling})` of an unknown word: below 1
-        its neighbours count for more, above 1 its spelling does. In [0, inf).
-    zeros : {"smoothed", "floored", "exact"}, default="smoothed"
-        How events that never occurred are scored. Unless they are smoothed, a known word has only
-        the labels it was seen with; a pair of words not seen together backs off to the spelling
-        if one word is unknown, else to the labels alone; wider context is not used; and a pair
-        of labels of frequency zero costs a large constant (floored) or is impossible (exact).
+        Exponent of :math:`p(y \mid \mathrm{spelling})` of an unknown word, in [0, inf): below 1 its
+        neighbours count for more, above 1 its spelling does.
     known_neighbour : {"spelling", "word"}, default="spelling"
-        What the rate of two words of which one is unknown sees of the known one: its spelling, as
-        of the other, or the word itself. "word" is for ``spelling`` "joint" and "mean" unless zeros
-        are smoothed. It found more Dutch names, and fewer parts of speech of Brown.
-    experts : list of str, default=None
-        The attributes that predict a label, besides the word and its spelling: templates such as
-        ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.Window`. The prior of
-        each is the estimate of the one with most of its symbols. By default they are windows of the
-        words and of all other columns, and rates of labels depend on the columns of both tokens; if
-        experts are given, rates depend on the words only, and the more experts there are, the
-        smaller are all default exponents. Unless labels are of segments, or more than 40, rates
-        also depend on the shapes and the last characters of both words.
-    validation_fraction : float, default=0.1
-        Largest fraction of the tokens that is held out at a time, to fit exponents; the smaller
-        it is, the more folds there are. Folds consist of blocks of consecutive sequences.
+        What the rate of a known and an unknown word sees of the known one: its spelling, or the
+        word itself. "word" needs ``spelling`` "joint" or "mean", and ``zeros`` "floored" or
+        "exact". It found more Dutch names, and fewer parts of speech of Brown.
+    zeros : {"smoothed", "floored", "exact"}, default="smoothed"
+        How events that never occurred are scored: by a broader estimate, or as in the papers. There
+        a known word has only the labels it was seen with; a pair of words not seen together backs
+        off to the spelling if one word is unknown, else to the labels alone; wider context is not
+        used; and a pair of labels that never occurred costs a large constant ("floored") or is
+        impossible ("exact").
+    min_count : int, default=1
+        How often several symbols, such as those of ``"token[-1]|token[0]"``, must occur together
+        to have weights. Most weights of a model are of pairs that occurred once, so 2 makes it much
+        smaller. Above 1, :meth:`partial_fit` and :meth:`forget` raise an error, because counts that
+        were dropped cannot change.
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
         How labels of graphs with cycles are found, as in :class:`GraphCRF`.
-    min_count : int, default=1
-        The least number of times that several symbols must occur together, such as in the expert
-        ``"token[-1]|token[0]"``, to have weights; rarer ones are taken to be new. Most of a model
-        are weights of pairs that occurred once. Counts that were dropped cannot grow again, so with
-        a value above 1 there is no :meth:`partial_fit` and no :meth:`forget`.
     observation : str, default=None
-        The key or column that holds the words, if tokens have several. By default it is found by
-        its symbols, whatever the order of the columns: words are neither numbers nor truth values,
-        differ within sequences, and have the most different values. If the choice is close, there
-        is a warning.
+        The key or column that holds the words, if tokens have several. By default it is the one
+        with the most different values, of those that are neither numbers nor truth values and
+        differ within sequences; if the choice is close, there is a warning.
     {binning}
     {sample_unit}
     n_jobs : int, default=None
@@ -197,11 +190,11 @@ class EmpiricalCRF(CountingClassifier):
     ----------
     {classes_}
     coef_ : CSR of shape (n_attributes, n_labels)
-        Weights of attributes; a state score is a sum of rows, each times its exponent. Weights
-        are not negative, except without smoothing: then they are logarithms of frequencies.
+        Weights of attributes; a state score is a sum of rows, each times its exponent. They are
+        not negative; without smoothing, they are logarithms of frequencies.
     {attribute_names_}
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        Transition scores that are the same for all tokens; in forests from parent to child.
+        Transition scores that all tokens share; in forests from parent to child.
     begin_, end_ : ndarray of shape (n_labels,)
         Scores of the labels of first and last tokens, or of roots and leaves; zero in graphs with
         cycles, and unless zeros are smoothed.
@@ -216,8 +209,8 @@ class EmpiricalCRF(CountingClassifier):
     model_ : SmoothedModel or FrequencyModel
         The estimates made from the counts; computes the scores.
     loss_curve_ : list of float
-        Only if exponents were fitted, as the two below: the loss of the sequences plus the
-        penalty of the exponents, after each iteration. The exponents of segments are fitted last.
+        Only if exponents were fitted, as the two below: the loss of the held-out sequences, plus
+        the penalty of the exponents, after each iteration. The exponents of segments come last.
     {n_iter_}
     converged_ : bool
         False if the exponents still changed after 50 iterations.
@@ -233,25 +226,32 @@ class EmpiricalCRF(CountingClassifier):
 
     Notes
     -----
+    Plain frequencies have the greatest likelihood if the labels of a word are distributed next to
+    each of its neighbours as on the whole ([1]_, theorem 1), but not in general:
+    :func:`mle_conditions` says how far a model is from the greatest likelihood.
+
     In the forests of a :class:`GraphArray` each rate is of a parent and a child, and the product is
     as in a chain. The neighbours that predict a label are still those in the sequence of tokens.
-    Types of edges have rates of their own, smoothed towards the common rates. In graphs with
-    cycles ``inference`` says how labels are found, :meth:`predict` gives the best label of each
-    token, and the order of the tokens does not matter. Rates are the same in both directions of an
-    edge, unless its direction tells about labels: a test of the counts decides.
+    Types of edges have rates of their own, smoothed towards the common rates, with the exponent
+    "edge types".
 
-    In a chordal graph each cycle of more than three tokens has a chord. For samples that are
-    chordal, and have no clique of four tokens, there is another factor for each triangle [2]_,
+    In graphs with cycles ``inference`` says how labels are found, :meth:`predict` gives the best
+    label of each token, and the order of the tokens does not matter. Rates are the same in both
+    directions of an edge, unless a test of the counts finds that the direction tells about labels.
+    The product of the rates counts evidence several times, so all of them have the exponent
+    "edges", by default 0.5. Where the product is right, in forests and in samples whose triangles
+    have rates, they have the exponent "cliques", by default 1.
+
+    Triangles have rates in samples that are chordal (each cycle of more than three tokens has a
+    chord) and have no clique of four tokens. Then there is another factor for each triangle [2]_,
 
     .. math::
 
        \frac{\mathrm{CR}(i; j; k)}{\mathrm{CR}(i; j)\, \mathrm{CR}(j; k)\, \mathrm{CR}(i; k)};
 
-    these rates are smoothed towards 1. The product is exact where the rates of edges and triangles
+    which is smoothed towards 1. The product is exact where the rates of edges and triangles
     depend on nothing of X but the types of the edges; rates that differ by words are averaged.
-    The inference must be "exact" or "ilp", or "auto" with at most 21 labels. In all other graphs
-    with cycles the product of the rates of edges counts evidence several times, so these rates
-    have an exponent below 1.
+    The inference must be "exact" or "ilp", or "auto" with at most 21 labels.
 
     References
     ----------
@@ -273,18 +273,18 @@ class EmpiricalCRF(CountingClassifier):
     """
 
     _: KW_ONLY
-    exponents: Any = None
+    sigma: float = 1.0
     order: int = 1
     segments: Any = None
-    sigma: float = 1.0
+    exponents: Any = None
+    validation_fraction: float = 0.1
+    experts: Any = None
     spelling: str = "product"
     mu_oov: float = 1.0
-    zeros: str = "smoothed"
     known_neighbour: str = "spelling"
-    experts: Any = None
-    validation_fraction: float = 0.1
-    inference: Any = "auto"
+    zeros: str = "smoothed"
     min_count: int = 1
+    inference: Any = "auto"
     observation: Any = None
     binning: Any = None
     sample_unit: str = "sequence"
@@ -310,41 +310,42 @@ class EmpiricalCRF(CountingClassifier):
 
     @classmethod
     def ecrn(cls, **params: Any) -> "EmpiricalCRF":
-        """Return the method of the ICMLA 2013 paper (III-D): plain frequencies with back-off.
+        """Make the model of the ICMLA 2013 paper (III-D): plain frequencies with back-off.
 
         With ``spelling="mean"`` it is EP1, the first method of the 2013 report (3.7.1).
 
         Parameters
         ----------
         **params
-            Parameters that differ from ``spelling="joint"``, ``zeros="floored"`` and
-            ``sigma=inf``; ``spelling="mean"`` averages over single features,
-            ``zeros="exact"`` makes events of frequency zero impossible.
+            Parameters other than ``spelling="joint"``, ``zeros="floored"`` and ``sigma=inf``, or
+            other values of these.
 
         Returns
         -------
         EmpiricalCRF
+            Not fitted.
         """
         return cls(**{"spelling": "joint", "zeros": "floored", "sigma": np.inf, **params})
 
     @classmethod
     def maxent(cls, **params: Any) -> "EmpiricalCRF":
-        """Return EP2, the exponential extension of the 2013 report (3.7.2): fitted distributions.
+        """Make EP2, the exponential extension of the 2013 report (3.7.2): fitted distributions.
 
-        A rate with an unknown word is a fitted distribution of label pairs over two fitted
-        distributions of labels. The report has the frequencies of a known word there, and the
-        distribution of label pairs also for two known words that were not seen together, which here
-        have the rate of their labels alone.
+        A rate with an unknown word is a fitted distribution of label pairs, divided by two fitted
+        distributions of labels. It differs from the report, which divides by the frequencies of a
+        known word, and takes the fitted distribution of label pairs also for two known words that
+        were not seen together; here these have the rate of their labels alone.
 
         Parameters
         ----------
         **params
-            Parameters that differ from ``spelling="maxent"``, ``zeros="floored"`` and
-            ``sigma=10``.
+            Parameters other than ``spelling="maxent"``, ``zeros="floored"`` and ``sigma=10``, or
+            other values of these.
 
         Returns
         -------
         EmpiricalCRF
+            Not fitted.
         """
         return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
 
@@ -353,7 +354,8 @@ class EmpiricalCRF(CountingClassifier):
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
+            The sequences to label, in any form that :meth:`fit` takes.
         {allowed}
         {subject_to}
 
@@ -381,11 +383,11 @@ class EmpiricalCRF(CountingClassifier):
         Parameters
         ----------
         transformers : sequence of fitted transformers, default=()
-            The steps of a pipeline that ends in this classifier, from columns to columns.
+            The steps before this classifier in a pipeline, which turn columns into columns.
         counts : bool, default=False
-            Whether files of the tagger have the counts, too, so that the tagger of the JavaScript
-            module can learn sentences. Needs ``min_count=1``, ``order=1`` and, of experts, at least
-            "token[+1]".
+            Whether files of the tagger have the counts too, so that the tagger of the JavaScript
+            module can learn sentences. This needs ``min_count=1``, ``order=1`` and experts with
+            "token[+1]" among them.
 
         Returns
         -------
@@ -395,9 +397,9 @@ class EmpiricalCRF(CountingClassifier):
         Raises
         ------
         ValueError
-            If X had numbers or no sequences in fit, or ``zeros``, ``spelling`` and ``segments``
-            are not the defaults, or an expert has more than three symbols, or X has too many
-            columns, or a tagger cannot do what a transformer does.
+            If X had numbers or other links than sequences in fit; ``zeros``, ``spelling`` or
+            ``segments`` is not the default; an expert has more than three symbols; X has too many
+            columns; or a tagger cannot do what a transformer does.
         """
         check_fitted(self)
         columns = tagger_steps(transformers) if transformers else None
@@ -406,18 +408,17 @@ class EmpiricalCRF(CountingClassifier):
     def fit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.
 
-        Experts that :meth:`fit` did not count take no part: their exponents are 0 by default, and
-        the parameter ``exponents`` neither names them nor is ``"fit"``. Sequences with labels
-        that are unknown, or were never counted, are left out.
+        Experts that :meth:`fit` did not count take no part: those whose exponent is 0 by default,
+        unless ``exponents`` is "fit" or names them. Sequences with labels that are unknown, or were
+        never counted, are left out. The weight of a sequence is the mean over its tokens.
 
         Parameters
         ----------
         X, y, sample_weight : as in :meth:`fit`
-            A sequence weighs as much as its tokens do on average.
 
         Returns
         -------
-        EmpiricalCRF
+        self
         """
         check_fitted(self)
         since = self.__dict__
@@ -426,28 +427,27 @@ class EmpiricalCRF(CountingClassifier):
         return self
 
     def refit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
-        """Fit the exponents anew to data that were counted, as ``exponents="fit"`` does.
+        """Fit the exponents anew to data that was counted, as ``exponents="fit"`` does.
 
-        Fitted exponents depend on data that were forgotten, or learned, since. Each fold of the
-        given data is held out by subtracting its counts, so after ``refit_exponents`` of all data
-        that are left, in their order, the model is the one of a new fit to them: counts alone do
-        not tell which attributes a token had together. A part of the data may be given, for
-        exponents that fit this part; the counts of all others stay. Experts that :meth:`fit` did
-        not count take no part.
+        Fitted exponents still depend on data that was forgotten since, and do not know what was
+        learned since. Given all data that is left, in its order, the model becomes the one of a new
+        fit. Given a part of it, exponents fit this part; the counts of all other data stay. Experts
+        that :meth:`fit` did not count take no part.
 
         Parameters
         ----------
-        X, y, sample_weight : as given to :meth:`fit` or :meth:`partial_fit`
+        X, y, sample_weight
+            As they were given to :meth:`fit` or :meth:`partial_fit`.
 
         Returns
         -------
-        EmpiricalCRF
+        self
 
         Raises
         ------
         ValueError
-            If some of the data were never counted, ``min_count`` is above 1, or there are no two
-            sequences with tokens.
+            If some of the data was never counted, ``min_count`` is above 1, or fewer than two
+            sequences have tokens.
 
         Examples
         --------
@@ -477,10 +477,10 @@ class EmpiricalCRF(CountingClassifier):
         method: str = "predict",
         groups: Any = None,
     ) -> Any:
-        """Predictions for all sequences, each by a model trained on the other folds.
+        """Predict each sequence by a model that is trained on the other folds.
 
         All folds are counted in one pass, then the counts of one fold at a time are subtracted, so
-        it costs little more than one fit. This estimator itself does not change.
+        it costs little more than one fit. This estimator does not change, and need not be fitted.
 
         Parameters
         ----------
@@ -490,31 +490,30 @@ class EmpiricalCRF(CountingClassifier):
             as ``LeaveOneOut()``, or ``LeaveOneGroupOut()`` and ``GroupKFold()`` with groups.
         sample_weight : as in :meth:`fit`
         method : {"predict", "predict_proba", "log_proba", "spans"}, default="predict"
-            What to return: labels, the probabilities of all labels of y, how probable the labels
-            in y are, or the segments of the predicted labels.
+            What to return: labels, the probabilities of all labels, the log-probabilities of the
+            labels in y, or the segments of the predicted labels.
         groups : array-like of shape (n_samples,), optional
-            The group of each sequence, or of each row of a table, such as its document. All of a
-            sequence is in one group.
+            The group of each sequence, or of each row of a table, such as its document. A sequence
+            belongs to one group.
 
         Returns
         -------
         labels, in the layout of X
             For "predict".
         probabilities, in the layout of X
-            For "predict_proba": the labels of y in sorted order. The probability of a label that
-            is in the test fold only is 0.
+            For "predict_proba", with the labels of y in sorted order. A label that only the test
+            fold has gets the probability 0.
         LogProbabilities
-            For "log_proba": of each token, each segment of y, and each sequence. It is -inf for a
-            label that the other folds lack, and NaN for the unknown label of a token.
+            For "log_proba": of each token, each segment of y, and each sequence; -inf for a label
+            that the other folds lack, NaN for the unknown label of a token.
         list of lists of (start, end, type, probability)
-            For "spans", as of :meth:`predict_spans` in the scheme that the labels show.
+            For "spans", as :meth:`predict_spans` returns it.
 
         Raises
         ------
         ValueError
-            If the parameter ``exponents`` is ``"fit"``: pass ``exponents_`` of a fitted model; or
-            there is no such method, a sequence is not in exactly one test set, or ``groups`` does
-            not fit X.
+            If ``exponents`` is "fit" (pass the ``exponents_`` of a fitted model), there is no such
+            method, a sequence is not in exactly one test set, or ``groups`` does not fit X.
 
         Examples
         --------
@@ -538,15 +537,16 @@ class EmpiricalCRF(CountingClassifier):
         return answer.result()
 
     def known_tokens(self, X: Any) -> Any:
-        """Which words were seen in training.
+        """Tell which words were seen in training.
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : as in :meth:`predict`
 
         Returns
         -------
-        known : bool, in the layout of X
+        bool values, in the layout of X
+            Whether the word of each token was counted.
         """
         check_fitted(self)
         fitted = copy(self)

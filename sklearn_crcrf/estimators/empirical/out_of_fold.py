@@ -23,7 +23,7 @@ from .left_out import MANY_FOLDS, has_rows, left_out_by_rows
 
 
 class LogProbabilities(NamedTuple):
-    """How probable a given labelling is.
+    """Log-probabilities of given labels, by models that have not seen the sequence.
 
     Attributes
     ----------

@@ -43,10 +43,9 @@ from .out_of_fold import (
 class EmpiricalCRFCV(BaseSequenceClassifier):
     """EmpiricalCRF with settings that suit sequences left out of training.
 
-    Every combination of ``sigmas``, ``mu_oovs`` and ``orders`` is tried, and the one with the best
-    score predicts. All data is counted once. What a sequence adds to the counts is subtracted
-    before the sequence is labelled, so leaving out each by itself is exact, and costs about as much
-    as labelling all of them.
+    Every combination of ``sigmas``, ``mu_oovs`` and ``orders`` is scored, and the best one is
+    fitted to all sequences. All data is counted once, and the counts of a sequence are subtracted
+    before it is labelled, so leaving out each sequence costs about as much as labelling it.
 
     Parameters
     ----------
@@ -57,17 +56,17 @@ class EmpiricalCRFCV(BaseSequenceClassifier):
     orders : array-like of int, default=(1,)
         Values of ``order``.
     cv : int, splitter or iterable of splits, default=None
-        The folds that are left out, of which every sequence is in one; None leaves out each
-        sequence by itself. Where sequences of the same document share names, leave out whole
-        documents: ``LeaveOneGroupOut()``, with ``groups``.
+        The folds that are left out, of which every sequence is in exactly one; None leaves out each
+        sequence by itself. Where sequences of a document share names, leave out whole documents:
+        ``LeaveOneGroupOut()``, with ``groups``.
     scoring : str or callable, default=None
-        What is best: by default the accuracy of tokens. ``"log_proba"`` is the mean log-probability
-        of the labellings in y, of sequences that have no label that all other folds lack. Or a name
-        of :func:`~sklearn_crcrf.metrics.get_sequence_scorer_names`, or a callable
-        ``scorer(estimator, X, y)``, whose estimator has ``predict``, ``predict_proba``,
-        ``known_tokens`` and ``classes_`` only, for the X that it is given.
+        What is best; by default the accuracy of tokens. ``"log_proba"`` is the mean log-probability
+        of the labellings in y, without sequences whose labels the other folds lack. Else a name of
+        :func:`~sklearn_crcrf.metrics.get_sequence_scorer_names`, or a callable
+        ``scorer(estimator, X, y)``, whose estimator has only ``predict``, ``predict_proba``,
+        ``known_tokens`` and ``classes_``.
     estimator : EmpiricalCRF, default=None
-        Has all other parameters.
+        The values of all other parameters; by default ``EmpiricalCRF()``.
 
     Attributes
     ----------
@@ -81,9 +80,9 @@ class EmpiricalCRFCV(BaseSequenceClassifier):
     best_score_ : float
         The score of the best settings.
     cv_results_ : dict
-        As of ``GridSearchCV``: "params", "param_sigma", "param_mu_oov", "param_order",
-        "mean_test_score", a score of all left-out predictions together, -inf for NaN, and
-        "rank_test_score".
+        As in ``GridSearchCV``: "params", "param_sigma", "param_mu_oov", "param_order",
+        "mean_test_score" and "rank_test_score". A score is of all left-out predictions together;
+        -inf stands for NaN.
     {n_features_in_}
     {feature_names_in_}
 
@@ -126,7 +125,7 @@ class EmpiricalCRFCV(BaseSequenceClassifier):
         ----------
         X, y : as in :meth:`EmpiricalCRF.fit`
         sample_weight : as in :meth:`EmpiricalCRF.fit`
-            Scorers get it too; without ``scoring`` and for "log_proba", tokens may have weights.
+            Scorers get it too. Weights of tokens need the default scorer or "log_proba".
         groups : array-like of shape (n_samples,), optional
             The group of each sequence, or of each row of a table, for ``cv``.
 
@@ -138,7 +137,7 @@ class EmpiricalCRFCV(BaseSequenceClassifier):
         Raises
         ------
         ValueError
-            If input is not valid, there is no value of a setting, or no score is the best.
+            If input is not valid, a list of values is empty, or no score is finite.
         """
         with self._replaced_by(self._unfitted()) as twin:
             twin._fit(X, y, sample_weight, groups)
@@ -212,17 +211,17 @@ class EmpiricalCRFCV(BaseSequenceClassifier):
 
     @property
     def sigma_(self) -> float:
-        """The best width of all priors."""
+        """The best ``sigma``."""
         return self.estimator_.sigma
 
     @property
     def mu_oov_(self) -> float:
-        """The best exponent of the distribution of an unknown word."""
+        """The best ``mu_oov``."""
         return self.estimator_.mu_oov
 
     @property
     def order_(self) -> int:
-        """The best order."""
+        """The best ``order``."""
         return self.estimator_.order
 
     @property
@@ -235,14 +234,15 @@ class EmpiricalCRFCV(BaseSequenceClassifier):
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
+            The sequences to label, in any form that :meth:`fit` takes.
         {allowed}
         {subject_to}
 
         Returns
         -------
         labels
-            As of :meth:`EmpiricalCRF.predict`.
+            In the layout of X, as :meth:`EmpiricalCRF.predict` returns them.
 
         Raises
         ------
@@ -262,20 +262,22 @@ class EmpiricalCRFCV(BaseSequenceClassifier):
         Returns
         -------
         Tagger
+            Of ``estimator_``; see :meth:`EmpiricalCRF.tagger`.
         """
         check_fitted(self)
         return self.estimator_.tagger(transformers)
 
     def known_tokens(self, X: Any) -> Any:
-        """Which words were seen in training.
+        """Tell which words were seen in training.
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : as in :meth:`predict`
 
         Returns
         -------
-        known : bool, in the layout of X
+        bool values, in the layout of X
+            Whether the word of each token was counted.
         """
         check_fitted(self)
         return self.estimator_.known_tokens(X)
