@@ -198,7 +198,7 @@ def token_report(
     """
     pair = flatten(y_true, y_pred, sample_weight)
     true, pred, ids, different = encode(pair, labels)
-    if len(ids) == 0:
+    if len(ids) == 0 or not pair.is_known.any():
         raise ValueError("y_true has no token with a known label, so there is nothing to report")
     return classification_report(
         true,

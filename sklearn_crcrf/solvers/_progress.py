@@ -65,8 +65,8 @@ class Progress:
         The run has converged when the objective fell by at most ``tol`` of its value over the
         last ``period`` iterations, or the gradient is zero up to rounding.
     callback : callable, optional
-        Called with an OptimizeResult (x, fun, jac, nit) after every iteration; it may raise
-        StopIteration.
+        Called with an OptimizeResult (x, fun, jac, nit, nfev, step) after every iteration; it may
+        raise StopIteration.
     period : int
         Number of iterations over which the objective must fall.
     epsilon : float
@@ -76,6 +76,8 @@ class Progress:
     Attributes
     ----------
     nit, nfev : int
+    step : float or None
+        The step of the last line search, as a fraction of the step that it tried first.
     success : bool
     message : str
         Why the run ended; empty while it goes on.
@@ -98,6 +100,7 @@ class Progress:
     ):
         self.fun, self.max_iter, self.tol, self.callback = fun, max_iter, tol, callback
         self.nit, self.nfev, self.success, self.message = 0, 0, False, ""
+        self.step: float | None = None
         self.proven, self.initial, self._epsilon = False, np.nan, epsilon
         self._losses: deque[float] = deque(maxlen=period + 1)
 
@@ -149,7 +152,8 @@ class Progress:
         self.nit += 1
         if self.callback is not None:
             try:
-                self.callback(OptimizeResult(x=x, fun=loss, jac=gradient, nit=self.nit))
+                state = {"nit": self.nit, "nfev": self.nfev, "step": self.step}
+                self.callback(OptimizeResult(x=x, fun=loss, jac=gradient, **state))
             except StopIteration:
                 self.stop(True, STOPPED)
                 return

@@ -203,6 +203,7 @@ def backtrack(
             return None
         trial, gradient = progress.evaluate(x_new)
         if trial <= loss + SUFFICIENT * expected:
+            progress.step = step
             return trial, gradient
         shorter = expected / (2.0 * (loss + expected - trial)) if np.isfinite(trial) else 0.1
         step *= min(max(shorter, 0.1), 0.5)

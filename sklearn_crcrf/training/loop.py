@@ -94,19 +94,20 @@ def train(
         If the weights or the loss are not finite; then the estimator is as it was.
     """
 
-    def fitted(training: Training, x: Any) -> Mapping[str, Any]:
+    def fitted(training: Training, x: Any) -> Any:
         twin = copy(estimator)
         twin.loss_curve_, twin.n_iter_ = training.losses, training.n_iter
         if hasattr(estimator, "n_iter_no_change"):
             twin.validation_curve_ = training.validation_losses
         set_weights(twin, x)
-        return vars(twin)
+        return twin
 
     training = Training(
         estimator.verbose,
         validate,
         getattr(estimator, "n_iter_no_change", 1),
-        notify=lambda now, x: progress is not None and progress.iterated(lambda: fitted(now, x)),
+        fitted,
+        lambda model: progress is not None and progress.iterated(lambda: vars(model())),
     )
     result = OptimizeResult(x=None, success=False, message="it was interrupted")
     try:
@@ -123,7 +124,7 @@ def train(
             "training led to weights or a loss that are not finite: scale the attributes or the "
             "weights of sequences"
         )
-    vars(estimator).update(fitted(training, x), converged_=bool(result.success))
+    vars(estimator).update(vars(fitted(training, x)), converged_=bool(result.success))
     if progress is not None:
         progress.finish(lambda: vars(estimator))
     if not estimator.converged_ and not is_part:

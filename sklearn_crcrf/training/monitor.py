@@ -25,6 +25,12 @@ class Iteration(NamedTuple):
     gradient_norm, validation_loss : float, optional
     weights : ndarray, optional
         The weights, which the next iteration may change.
+    n_evaluations : int
+        How often the objective was evaluated since the training began.
+    step : float, optional
+        The step of the line search, as a fraction of the step that it tried first.
+    model : callable, optional
+        Returns the estimator as it would be if training ended now, until the next iteration.
     """
 
     number: int
@@ -33,6 +39,9 @@ class Iteration(NamedTuple):
     gradient_norm: float | None = None
     validation_loss: float | None = None
     weights: np.ndarray | None = None
+    n_evaluations: int = 0
+    step: float | None = None
+    model: Any = None
 
     def __str__(self) -> str:
         line = f"iteration {self.number}: {self.seconds:.2f} s, loss {self.loss:.6g}"
@@ -155,9 +164,12 @@ class Training:
         Takes the weights and returns the loss on held-out data.
     patience : int
         Stop when the validation loss has not fallen for this number of iterations.
-    notify : callable
-        Takes this object and the weights, and returns whether to stop. It must not refer to this
-        object by itself: as a circle, all that training used would stay in memory for a while.
+    fitted : callable, optional
+        Takes this object and the weights, and returns the estimator that they make.
+    notify : callable, optional
+        Takes a function that returns this estimator, and returns whether to stop. Neither may refer
+        to this object by itself: as a circle, all that training used would stay in memory for a
+        while.
 
     Attributes
     ----------
@@ -166,9 +178,16 @@ class Training:
         The weights of the last iteration; with validation, the weights with the lowest loss.
     """
 
-    def __init__(self, verbose: int, validate: Callable | None, patience: int, notify: Callable):
+    def __init__(
+        self,
+        verbose: int,
+        validate: Callable | None,
+        patience: int,
+        fitted: Callable[["Training", Any], Any] | None = None,
+        notify: Callable[[Any], bool] = lambda model: False,
+    ):
         self._verbose, self._validate, self._patience = verbose, validate, patience
-        self._notify = notify
+        self._fitted, self._notify = fitted, notify
         self._start = time.perf_counter()
         self._losses: list[float] = []
         self._validation_losses: list[float] = []
@@ -197,6 +216,8 @@ class Training:
         # Both in one step: an interrupt comes before or after it.
         vars(self).update(x=kept, n_iter=len(self._losses))
 
+        model = None if self._fitted is None else partial(self._fitted, self, result.x)
+
         def iteration() -> Iteration:
             return Iteration(
                 self.n_iter,
@@ -205,10 +226,13 @@ class Training:
                 None if result.get("jac") is None else float(np.linalg.norm(result.jac)),
                 validated[-1] if validated else None,
                 result.x if isinstance(result.x, np.ndarray) else None,
+                result.get("nfev", 0),
+                result.get("step"),
+                model,
             )
 
         _tell(self.n_iter, self._verbose, iteration)
-        if self._notify(self, result.x):
+        if self._notify(model):
             raise StopIteration
         if len(validated) > self._patience and min(validated) < min(validated[-self._patience :]):
             raise StopIteration

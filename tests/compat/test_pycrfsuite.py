@@ -291,10 +291,12 @@ def test_the_figures_of_the_log(c1, tmp_path):
     for theirs_, ours_ in zip(a.iterations, b.iterations, strict=True):
         for name in ("loss", "feature_norm", "error_norm"):
             assert ours_[name] == pytest.approx(theirs_[name], rel=1e-3)
-        # It is not told where equal attributes are merged.
-        active = ours_.get("active_features", theirs_["active_features"])
-        assert active == pytest.approx(theirs_["active_features"], rel=0.01)
-    assert b.last_iteration["item_accuracy_float"] == a.last_iteration["item_accuracy_float"]
+        assert ours_["active_features"] == pytest.approx(theirs_["active_features"], rel=0.01)
+        for name in ("avg_f1", "item_accuracy_float", "instance_accuracy_float"):
+            assert ours_[name] == pytest.approx(theirs_[name], abs=1e-3)
+        assert ours_["linesearch_trials"] >= 1
+        assert 0 < ours_["linesearch_step"] <= 1
+        assert ours_.keys() == theirs_.keys()
 
 
 @for_each("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])

@@ -242,7 +242,7 @@ class Trainer:
             Name of the file; none is written if it is empty.
         holdout : int, default=-1
             Training leaves out the sequences of this group, but the model has their labels; the log
-            says how well they are labelled after the last iteration. -1 for none.
+            says how well they are labelled after each iteration. -1 for none.
         """
         self.logparser = TrainLogParser()
         rows, y = self._rows()
@@ -250,17 +250,18 @@ class Trainer:
         n_features = self._n_features(rows, trains)
         self._log(self._lines_before(holdout, n_features))
         start, crf = time.perf_counter(), None
-        # The last iteration; how well labels are found is known after it.
-        iteration: list[str] = []
         unit = "Epoch" if self._algorithm == SGD else "Iteration"
+        before = Iteration(0, 0.0, 0.0, n_evaluations=1)
 
         def tell(told: Iteration) -> None:
-            if iteration:
-                self._log([*iteration, "\n"])
-            iteration[:] = _lines_of(told, told.seconds - seconds.pop(), n_features, unit)
-            seconds.append(told.seconds)
+            nonlocal before
+            self._log(_lines_of(told, before, n_features, unit))
+            if not trains.all():
+                held_out = rows[~trains], y[~trains]
+                self._log(_evaluation(told.model(), self._labels.symbols, *held_out))
+            self._log(["\n"])
+            before = told
 
-        seconds = [0.0]
         if (rows.lengths * trains).any():
             crf = self._estimator()
             crf._validate_params()
@@ -268,13 +269,6 @@ class Trainer:
             crf.vectorizer_.vocabulary_ = self._attributes
             with listening(tell):
                 crf._fit_rows(rows, y, trains.astype(float))
-            self._log(
-                [
-                    *iteration,
-                    *_evaluation(crf.crf_, self._labels.symbols, rows[~trains], y[~trains]),
-                    "\n",
-                ]
-            )
         self._log(_lines_after(time.perf_counter() - start, crf))
         if model:
             content = crfsuite_bytes(self._model(crf))
@@ -375,27 +369,29 @@ BaseTrainer = Trainer
 """The name of what python-crfsuite's trainer is made of."""
 
 
-def _lines_of(
-    iteration: Iteration, seconds: float, n_features: int, unit: str = "Iteration"
-) -> list[str]:
-    """Return the lines of an iteration, which took so many seconds."""
-    lines = [f"***** {unit} #{iteration.number} *****\n", f"Loss: {iteration.loss:f}\n"]
+def _lines_of(iteration: Iteration, before: Iteration, n_features: int, unit: str) -> Iterator[str]:
+    """Say what an iteration did, after the one before it."""
+    yield from (f"***** {unit} #{iteration.number} *****\n", f"Loss: {iteration.loss:f}\n")
     weights = iteration.weights
     if weights is not None:
-        lines.append(f"Feature norm: {np.linalg.norm(weights):f}\n")
+        yield f"Feature norm: {np.linalg.norm(weights):f}\n"
     if iteration.gradient_norm is not None:
-        lines.append(f"Error norm: {iteration.gradient_norm:f}\n")
-    if weights is not None and len(weights) == n_features:  # equal features are not merged
-        lines.append(f"Active features: {np.count_nonzero(weights)}\n")
-    return [*lines, f"Seconds required for this iteration: {seconds:.3f}\n"]
+        yield f"Error norm: {iteration.gradient_norm:f}\n"
+    if weights is not None:
+        if len(weights) < n_features:  # equal features are merged
+            crf = iteration.model()
+            weights = np.append(crf.coef_.data, crf.transitions_)
+        yield f"Active features: {np.count_nonzero(weights)}\n"
+    if iteration.step is not None:
+        yield f"Line search trials: {iteration.n_evaluations - before.n_evaluations}\n"
+        yield f"Line search step: {iteration.step:f}\n"
+    yield f"Seconds required for this iteration: {iteration.seconds - before.seconds:.3f}\n"
 
 
 def _evaluation(
     crf: Any, labels: list[str], rows: SequenceArray, held_out: SequenceArray
 ) -> Iterator[str]:
     """Say how well sequences that are held out are labelled."""
-    if not len(rows):
-        return
     y, predicted = ([s.tolist() for s in of] for of in (held_out, crf.predict(rows)))
     pairs = Counter(zip(chain(*y), chain(*predicted), strict=True))
     rates = []

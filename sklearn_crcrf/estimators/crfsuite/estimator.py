@@ -3,7 +3,7 @@
 import pickle
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
@@ -28,6 +28,7 @@ from ...linear.classifier import LinearChainClassifier, linear_tagger_of
 from ...serving import Tagger
 from ...serving.crfsuite.binary_model import crfsuite_bytes, parse_crfsuite_model
 from ...structures import Scores, Structure
+from ...training.monitor import listening
 from ...utils.replaced_parts import check_fitted
 from ...utils.replacing import check_replaceable, replacing
 from ...utils.soundness import Fact, Requirement
@@ -37,6 +38,7 @@ from ..crf.estimator import CRF
 from ..perceptron.online import OnlineClassifier
 from .algorithms import estimator_of
 from .attribute_lists import attribute_rows, listed, refuse_table
+from .development import Development
 from .model_file import ModelFile
 from .parameters import VALUES
 from .tagger import CRFsuiteTagger, LabelLists
@@ -135,8 +137,9 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         to ``transition_features_``, are None.
     training_log_ : SimpleNamespace
         Its ``iterations`` are dicts with the number ``num`` and the ``loss`` of each iteration,
-        and ``last_iteration`` is the last of them; with ``X_dev`` it has the
-        ``item_accuracy_float`` too.
+        and ``last_iteration`` is the last of them. With ``X_dev`` they also say how well its labels
+        are found after the iteration: ``avg_precision``, ``avg_recall`` and ``avg_f1``, the means
+        over all labels, ``item_accuracy_float`` and ``instance_accuracy_float``.
     size_ : int
         Number of bytes of the pickled ``crf_``.
     classes_ : ndarray of shape (n_labels,)
@@ -226,7 +229,8 @@ class CRFsuiteCRF(BaseSequenceClassifier):
             ``pycrfsuite.ItemSequence``. A GraphArray holds trees.
         y : list or generator of label lists
         X_dev, y_dev : as X and y, optional
-            Sequences that the trained model is evaluated on; training does not depend on them.
+            Sequences that the model is evaluated on after each iteration; training does not depend
+            on them.
         sample_weight : array-like of shape (n_sequences,), optional
 
         Returns
@@ -249,12 +253,15 @@ class CRFsuiteCRF(BaseSequenceClassifier):
             check_replaceable(self.model_filename)
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
-            twin._fit_rows(
-                attribute_rows(twin.vectorizer_, X, learn=True), listed(y), sample_weight
-            )
-            twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
-            if twin.dev_score_ is not None and self.verbose:
-                print(f"accuracy on X_dev: {twin.dev_score_:.4f}")
+            rows = attribute_rows(twin.vectorizer_, X, learn=True)
+            dev = None if X_dev is None else Development(twin.vectorizer_, X_dev, y_dev)
+            with nullcontext() if dev is None else listening(dev):
+                twin._fit_rows(rows, listed(y), sample_weight)
+            twin.dev_score_, twin._dev_log = None, []
+            if dev is not None:
+                twin.dev_score_, twin._dev_log = twin.crf_.score(dev.X, dev.y), dev.log
+                if self.verbose:
+                    print(f"accuracy on X_dev: {twin.dev_score_:.4f}")
             if self.model_filename is not None:
                 content = crfsuite_bytes(as_crfsuite_model(twin.crf_))
                 with replacing(self.model_filename) as file:
@@ -295,10 +302,10 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         with self._replaced_by(self._unfitted() if trained is None else copy(self), since) as twin:
             if trained is None:
                 twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
-                twin.dev_score_ = None
             else:
                 twin.crf_ = copy(trained)
                 twin.crf_.attribute_names_ = trained._encoder.names  # those of the columns
+            twin.dev_score_, twin._dev_log = None, []
             rows = attribute_rows(twin.vectorizer_, X, learn=trained is None)
             twin.crf_.partial_fit(rows, listed(y), classes, sample_weight)
             twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
@@ -427,9 +434,9 @@ class CRFsuiteCRF(BaseSequenceClassifier):
             return None
         curve = getattr(self.crf_, "loss_curve_", ())
         iterations = [{"num": i, "loss": loss, "scores": {}} for i, loss in enumerate(curve, 1)]
+        for iteration, scores in zip(iterations, self._dev_log, strict=False):
+            iteration.update(scores)
         last = iterations[-1] if iterations else None
-        if last is not None and self.dev_score_ is not None:
-            last["item_accuracy_float"] = self.dev_score_
         return SimpleNamespace(iterations=iterations, last_iteration=last)
 
     @property
@@ -501,6 +508,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
                 model = parse_crfsuite_model(read_limited(file, MAX_BYTES))
                 self.crf_, self.vectorizer_ = from_crfsuite_model(model, ":", MAX_BYTES)
                 self.dev_score_: float | None = None
+                self._dev_log: list[dict[str, float]] = []
         return getattr(self, "crf_", None)
 
     def _fitted(self) -> LinearChainClassifier:

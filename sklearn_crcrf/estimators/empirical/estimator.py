@@ -762,7 +762,7 @@ class EmpiricalCRF(CountingClassifier):
 
     def _fit_exponents(self, parts: list[HeldOut]) -> None:
         """Move the exponents towards the greatest likelihood of the labels."""
-        training = Training(0, None, MAX_ITER, notify=lambda _, x: False)
+        training = Training(0, None, MAX_ITER)
         fitted, self.converged_ = fit_exponents(parts, sigma=self.sigma, callback=training)
         start = parts[0].model.exponents.asdict()
         share = min(FITTED_SHARE, share_found(parts))

@@ -27,6 +27,7 @@ from sklearn_crcrf import (
 )
 from sklearn_crcrf.datasets import fetch_conll2002, make_addresses
 from sklearn_crcrf.estimators.crfsuite.algorithms import estimator_of
+from sklearn_crcrf.metrics import sequence_accuracy, token_f1
 from sklearn_crcrf.solvers._progress import Progress
 from sklearn_crcrf.structures import Chain, Scores
 
@@ -439,6 +440,14 @@ def test_the_log_and_the_file_of_the_model(tmp_path):
     log = crf.training_log_
     assert [info["loss"] for info in log.iterations] == crf.loss_curve_
     assert log.last_iteration["item_accuracy_float"] == crf.score(X_NEW, y_new)
+    for info in log.iterations:
+        early = CRFsuiteCRF(max_iterations=info["num"]).fit(X, y)
+        assert info["item_accuracy_float"] == early.score(X_NEW, y_new)
+        found = early.predict(X_NEW)
+        assert info["instance_accuracy_float"] == sequence_accuracy(y_new, found)
+        assert info["avg_f1"] == pytest.approx(
+            token_f1(y_new, found, labels=crf.classes_, average="macro")
+        )
     assert (CRFsuiteCRF().training_log_, CRFsuiteCRF().modelfile.name) == (None, None)
     name = crf.modelfile.name
     assert name == crf.modelfile.name
@@ -490,6 +499,10 @@ def test_development_data(crf, capsys):
     assert crf.dev_score_ is None
     with pytest.raises(ValueError, match="X_dev and y_dev"):
         CRFsuiteCRF().fit(X, y, X_NEW)
+    with pytest.raises(ValueError, match="sequence 0 has 1 tokens in X, but 2 in y_dev"):
+        CRFsuiteCRF().fit(X, y, [[{"w": "a"}]], [["D", "N"]])
+    with pytest.raises(ValueError, match="y_dev has no token with a known label"):
+        CRFsuiteCRF().fit(X, y, [], [])
 
 
 def test_bytes_are_text():
