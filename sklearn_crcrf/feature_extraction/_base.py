@@ -1,7 +1,7 @@
 """Bases of the transformers of sequences: input, tags and output."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,7 @@ class SymbolTransformer(SequenceTransformer):
         ValueError
             If a token is not a string or dict, or a column is missing.
         """
-        return self._made(as_symbols(X), X)
+        return self._made(as_symbols(X, getattr(self, "feature_names_in_", ())), X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Names of the output columns.
@@ -173,10 +173,16 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc") and is_table(X)
 
 
-def as_symbols(X: Any) -> SequenceArray:
-    """Convert the input of a transformer to a SequenceArray of a SymbolTable."""
+def as_symbols(X: Any, columns: Iterable[str] = ()) -> SequenceArray:
+    """Convert the input of a transformer to a SequenceArray of a SymbolTable.
+
+    Lists without tokens do not show their columns: they have the given ones, if there are any.
+    """
     if not is_frame(X):
         sequences = as_sequences(X).X
+        if sequences.data.shape == (0,) and (names := [*columns]):
+            no_codes = np.empty((0, len(names)))
+            return sequences.with_data(SymbolTable(no_codes, [()] * len(names), names))
         return sequences.with_data(symbolize(sequences))
     X = as_frame(X)
     rows = _rows_in_order(X)

@@ -13,8 +13,9 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_crcrf import SequenceArray
+from sklearn_crcrf import CRF, EmpiricalCRF, SequenceArray
 from sklearn_crcrf.feature_extraction import (
+    FoundLabels,
     Gazetteer,
     SequenceVectorizer,
     TemplateFeatures,
@@ -68,6 +69,25 @@ def test_lists_arrays_clones_and_pickles_agree(transformer):
     assert pickle.loads(pickle.dumps(transformer)).transform(X) == expected
     assert clone(transformer).fit(X).transform(X) == expected
     assert transformer.transform(X[1:]) == expected[1:]
+
+
+@pytest.mark.parametrize(
+    "transformer",
+    [*TRANSFORMERS, FoundLabels(EmpiricalCRF(), cv=2)],
+    ids=lambda t: type(t).__name__,
+)
+def test_pipelines_of_dicts_label_lists_without_tokens(transformer):
+    dicts = [[{"tag": "x", "word": word} for word in words] for words in X]
+    y = [[word.lower() for word in words] for words in X]
+    pipeline = make_pipeline(transformer, CRF()).fit(dicts, y)
+    for nothing in ([], [[]], [[], []]):
+        assert pipeline.predict(nothing).tolist() == nothing
+
+
+def test_an_array_without_rows_is_refused_after_dicts():
+    features = TokenFeatures().fit([[{"tag": "x", "word": "dog"}]])
+    with pytest.raises(ValueError, match="X must hold token strings"):
+        features.transform([np.empty((0, 3))])
 
 
 @pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
