@@ -140,8 +140,8 @@ def brown_rows(args: argparse.Namespace) -> Iterator[list[str]]:
             target = f">= {least}" + (f" / {least_unknown}" if least_unknown else "")
             verdict = [target, yes_or_no(overall >= least and unknown >= least_unknown)]
         figures = [f"{figure:.2f}" for figure in (overall, known, unknown)]
-        number, outside = model.candidates_
-        statistics = [f"{number:.2f}", f"{100 * outside:.2f}"]
+        candidates = model.candidates_
+        statistics = [f"{candidates.mean_number:.2f}", f"{100 * candidates.gold_outside:.2f}"]
         yield [name, *figures, *verdict, *statistics, f"{seconds:.1f}", f"{wall:.1f}"]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
+from sklearn_crcrf import LatticeCRF
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, Window
 
@@ -134,6 +135,20 @@ def test_label_bias_has_a_row_for_every_method(load):
 def _likelihood(word, symbols, noise=3 / 32):
     right = np.array(list(word)) == np.array(symbols)
     return np.prod(np.where(right, 1 - noise, noise / 3))
+
+
+def test_lattices_have_a_row_for_each_model_and_corpus(load, splits, monkeypatch):
+    lattice = load("lattice")
+    monkeypatch.setattr(lattice, "load_splits", lambda *args: splits)
+    monkeypatch.setattr(lattice, "brown_models", lambda: {"order 1": LatticeCRF(random_state=0)})
+    _, columns, rows = lattice.brown_table(argparse.Namespace())
+    (row,) = rows
+    assert len(row) == len(columns)
+    assert float(row[6]) >= 1 and 0 <= float(row[7]) < 50
+    monkeypatch.setattr(lattice, "corpora", lambda: {"made": (lambda args: splits, "tags")})
+    _, columns, rows = lattice.corpora_table(argparse.Namespace())
+    (row,) = rows
+    assert len(row) == len(columns)
 
 
 def test_the_threshold_of_likely_labels_has_a_row_for_each_method(load, monkeypatch):
