@@ -104,7 +104,7 @@ class SymbolTransformer(SequenceTransformer):
         return self._made(as_symbols(X, getattr(self, "feature_names_in_", ())), X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Names of the output columns.
+        """Return the names of the output columns.
 
         Parameters
         ----------

@@ -29,10 +29,9 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
     What is a name in one sentence is a name in the next, where it may be harder to tell. A second
     model that sees these columns corrects the first one, which knows only one sentence at a time.
 
-    The labels of the training data come from models trained on the other folds, so that the second
-    model sees errors like those on new data: ``fit_transform(X, y)`` differs from
-    ``fit(X, y).transform(X)``, as in scikit-learn's ``TargetEncoder``. In a Pipeline all of this
-    happens by itself, and inside cross-validation nothing is seen of the test folds.
+    Labels of training data come from models of the other folds, so that the second model sees
+    errors like those on new data. As in scikit-learn's ``TargetEncoder``, ``fit_transform(X, y)``
+    therefore differs from ``fit(X, y).transform(X)``; a Pipeline calls the right one.
 
     The columns are:
 
@@ -63,7 +62,7 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
         of X is one document.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the one with the
-        most different words, whatever the order; if the choice is close, there is a warning.
+        most different words; if the choice is close, there is a warning.
 
     Attributes
     ----------
@@ -170,7 +169,7 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
         return self._output(self._with_found(symbols, found), X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Names of the output columns.
+        """Return the names of the output columns.
 
         Parameters
         ----------

@@ -51,9 +51,9 @@ class Gazetteer(HasWordColumn, SymbolTransformer):
 
     There is one column for each list. Its symbol is ``"B"`` where a phrase of the list begins and
     ``"I"`` inside one; other tokens have no symbol. Of phrases that begin at the same token only
-    the longest is marked, and of overlapping phrases only the first. Lists do not affect each
-    other. The columns of X are not part of the output: join them with it by
-    ``make_union(TokenFeatures(), Gazetteer(...))``.
+    the longest is marked, and of overlapping phrases only the first; lists do not affect each
+    other. The columns of X are not part of the output: ``make_union(TokenFeatures(),
+    Gazetteer(...))`` has both.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Gazetteer(HasWordColumn, SymbolTransformer):
         Whether upper and lower case are treated as equal.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the one with the
-        most different words, whatever the order; if the choice is close, there is a warning.
+        most different words; if the choice is close, there is a warning.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class WordClusters(HasWordColumn, SymbolTransformer):
 
     Brown clusters [1]_ are the leaves of a tree, named by the path from the root, such as
     ``"0010"``. Prefixes of a path are broader clusters. The columns of X are not part of the
-    output: join them with it by ``make_union(TokenFeatures(), WordClusters(...))``.
+    output: ``make_union(TokenFeatures(), WordClusters(...))`` has both.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class WordClusters(HasWordColumn, SymbolTransformer):
         Name of the column; with prefixes, the columns are ``"cluster:4"``, ``"cluster:6"``, ...
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the one with the
-        most different words, whatever the order; if the choice is close, there is a warning.
+        most different words; if the choice is close, there is a warning.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class WordVectors(HasWordColumn, SequenceTransformer):
         Whether a word that is not found is looked up again in lower case.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the one with the
-        most different words, whatever the order; if the choice is close, there is a warning.
+        most different words; if the choice is close, there is a warning.
 
     Attributes
     ----------
@@ -275,6 +275,7 @@ class WordVectors(HasWordColumn, SequenceTransformer):
     vectors_ : ndarray of shape (n_words, n_dimensions)
         The vectors; float32 or float64, as given.
     unknown_ : ndarray of shape (n_dimensions,)
+        The vector of all other words.
 
     See Also
     --------
@@ -355,7 +356,7 @@ class WordVectors(HasWordColumn, SequenceTransformer):
         return self._output(sequences.with_data(rows[table.codes[:, j]]), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns: ``"vector0"``, ``"vector1"``, ...
+        """Return the names of the columns: ``"vector0"``, ``"vector1"``, ...
 
         Parameters
         ----------

@@ -129,7 +129,7 @@ class PerToken(SequenceTransformer):
         return self._made(_applied(self.transformer_.transform, rows), sequences, X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Names of the output columns.
+        """Return the names of the output columns.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class PerToken(SequenceTransformer):
         return self._output(made, X)
 
     def _names(self, n_columns: int) -> Any:
-        """Names of the output columns; numbers if the transformer has no names."""
+        """Return the names of the output columns; numbers if the transformer has no names."""
         try:
             return self.get_feature_names_out()
         except AttributeError:

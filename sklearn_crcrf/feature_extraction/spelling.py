@@ -122,7 +122,7 @@ class TokenFeatures(HasWordColumn, SymbolTransformer):
         :func:`~sklearn_crcrf.feature_extraction.spelling.spelling_table` knows.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the one with the
-        most different words, whatever the order; if the choice is close, there is a warning.
+        most different words; if the choice is close, there is a warning.
 
     Attributes
     ----------

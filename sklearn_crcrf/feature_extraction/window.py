@@ -26,12 +26,10 @@ Places = tuple[tuple[str, int], ...]
 class Window(HasWordColumn, SymbolTransformer):
     """Make columns of neighbouring symbols, single or joined.
 
-    The symbols outside the sequence are ``"<boundary-1>"``, ``"<boundary-2>"``, ... before its
-    first token, and ``"<boundary+1>"``, ``"<boundary+2>"``, ... after its last one. Symbols are
-    joined by ``"|"``. A ``"|"`` or backslash in a joined symbol is escaped by a backslash, and so
-    is a neighbour that contains ``"<boundary"``, so that different neighbours never look the same.
-    A join with a missing symbol is missing. Only ``column_`` is learned in fit. The input columns
-    are kept only if the templates contain offset 0.
+    Symbols outside the sequence are ``"<boundary-1>"``, ``"<boundary-2>"``, ... before its first
+    token, and ``"<boundary+1>"``, ``"<boundary+2>"``, ... after its last one. Symbols are joined by
+    ``"|"``; a join with a missing symbol is missing. Backslashes escape what would make different
+    neighbours look the same. Input columns are kept only if the templates contain offset 0.
 
     Parameters
     ----------
