@@ -34,11 +34,11 @@ def _estimator_has(name: str) -> Callable[["TextTagger"], bool]:
 class TextTagger(FittedState, Sound, BaseEstimator):
     """Find spans of characters in texts by a sequence classifier.
 
-    A sample is a document. Its text is cut into sentences and tokens; the estimator learns and
-    predicts labels of the tokens, which are written from spans and read as spans, always with the
-    characters of the given text. The estimator sees tokens in composed form (NFC), so that both
-    normal forms of a text have the same spans. In cross-validation and searches documents stay
-    whole, and an estimator whose ``fit`` takes ``groups`` gets the document of each sentence.
+    A sample is a document. Its text is cut into sentences and tokens, and the estimator learns and
+    predicts the labels of the tokens, which stand for the spans. In cross-validation and searches
+    documents stay whole; an estimator whose ``fit`` takes ``groups`` gets the document of each
+    sentence. The estimator sees tokens in composed form (NFC), so both normal forms of a text have
+    the same spans, at the characters of the given text.
 
     Parameters
     ----------
@@ -108,11 +108,12 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         Parameters
         ----------
         texts : list of str
+            A text for each document.
         spans : list of lists of Span, or of (start, end, label)
             The spans of each text.
         groups : array-like of shape (n_texts,), optional
-            What documents belong together, for an estimator whose ``fit`` takes groups; by default
-            each document is a group.
+            The group of each document, for an estimator whose ``fit`` takes groups; by default each
+            document is a group.
 
         Returns
         -------
@@ -138,7 +139,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
 
     @available_if(_estimator_has("partial_fit"))
     def partial_fit(self, texts: Any, spans: Any) -> Self:
-        """Learn from further texts, by ``partial_fit`` of the estimator.
+        """Learn from more texts, by ``partial_fit`` of the estimator.
 
         Parameters
         ----------
@@ -188,7 +189,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
 
     @available_if(_estimator_has("conformalize"))
     def conformalize(self, texts: Any, spans: Any, groups: Any = None) -> Self:
-        """Calibrate the promise of a conformal estimator on texts that it was not fitted to.
+        """Calibrate a conformal estimator with texts that it was not fitted to.
 
         Parameters
         ----------
@@ -197,6 +198,12 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If a span is not valid, or the promise cannot be kept; see
+            :meth:`sklearn_crcrf.ConformalSequenceClassifier.conformalize`.
         """
         check_fitted(self)
         X, y, group = self._training(texts, spans, groups)
@@ -211,6 +218,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         Parameters
         ----------
         texts : list of str
+            A text for each document.
 
         Returns
         -------
@@ -230,6 +238,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         Parameters
         ----------
         texts : list of str
+            A text for each document.
 
         Returns
         -------
@@ -250,7 +259,9 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         Parameters
         ----------
         texts : list of str
+            A text for each document.
         spans : list of lists of Span, or of (start, end, label)
+            The true spans of each text.
         match : {"exact", "overlap"}, default="exact"
             Whether a span must have the same characters as a true one of its label, or only some,
             see :func:`~sklearn_crcrf.metrics.span_precision_recall_f1`.
@@ -258,6 +269,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         Returns
         -------
         float
+            In [0, 1].
         """
         texts = checked_texts(texts)
         true = [
@@ -276,14 +288,16 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         Parameters
         ----------
         text : str or list of str
+            A text, or several.
         replace : str or callable, default="[{label}]"
             What stands in place of a span: a text, in which ``{label}`` is the label; or a function
-            of the characters of the span, and of the Span, that returns a text. Spans that
+            that takes the characters of the span, and the Span, and returns a text. Spans that
             overlap are replaced as one, with the label of the longest.
 
         Returns
         -------
         str or list of str
+            As ``text``.
         """
         texts = [text] if isinstance(text, str) else checked_texts(text)
         both = zip(texts, self.predict(texts), strict=True)
@@ -291,14 +305,13 @@ class TextTagger(FittedState, Sound, BaseEstimator):
         return made[0] if isinstance(text, str) else made
 
     def tagger(self) -> SpanTagger:
-        """Make an object that finds the spans of one text in the shortest time.
+        """Make a fast, immutable object that finds the spans of one text.
 
         Returns
         -------
         SpanTagger
-            It never changes. If there is a :class:`~sklearn_crcrf.serving.Tagger` of the
-            estimator, it finds the spans of ``predict``, without probabilities; else it is as
-            slow as ``predict``.
+            It finds the spans of ``predict``, without probabilities. It is fast if the estimator
+            has a :class:`~sklearn_crcrf.serving.Tagger`, else as slow as ``predict``.
         """
         fitted = self._ready()
         try:
@@ -309,7 +322,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
 
     @property
     def labels_(self) -> list[str]:
-        """The labels of spans."""
+        """The labels of spans: those of tokens without their prefixes."""
         return read_labels(self.classes_.tolist(), self.scheme).types.tolist()
 
     def _ready(self) -> Self:

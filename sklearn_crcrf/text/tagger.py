@@ -10,9 +10,10 @@ from .spans import Span
 
 
 class SpanTagger:
-    """Finds the spans of one text at a time, for services; it never changes.
+    """Finds the spans of one text at a time, for services: ``tagger(text)``.
 
-    :meth:`sklearn_crcrf.TextTagger.tagger` makes one. Any number of threads may call it at once.
+    :meth:`sklearn_crcrf.TextTagger.tagger` makes one. It never changes, and any number of threads
+    may call it at once.
 
     Parameters
     ----------
@@ -67,7 +68,11 @@ class SpanTagger:
         Parameters
         ----------
         read : TokenizedTexts
-            Of one text.
+            The tokens of one text.
+
+        Returns
+        -------
+        list of Span
         """
         X = read.composed()
         if not X:

@@ -19,8 +19,9 @@ class Documents(NamedTuple):
     Attributes
     ----------
     texts : list of str
+        The text of each document.
     spans : list of lists of Span
-        In the order of the text.
+        The spans of each text, in its order.
     groups : list of str, or None
         The document, or file, that each text is from; None if the file names none.
 

@@ -159,6 +159,7 @@ def write_spans(
         What becomes of spans that begin or end within a token, in "csv", "conll" and "conllu", see
         :func:`spans_to_labels`.
     encoding : str, default="utf-8"
+        Encoding of the file.
 
     Raises
     ------
