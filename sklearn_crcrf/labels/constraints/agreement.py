@@ -57,6 +57,7 @@ class Implies(GlobalConstraint):
     Parameters
     ----------
     if_any, then_any : label or collection of labels
+        The labels that need another one, and the labels that they need.
     {per}
 
     Raises
@@ -134,14 +135,14 @@ class SameLabel(GlobalConstraint):
     Parameters
     ----------
     groups : "sample", "parent" or names in the layout of X
-        The groups of tokens: tokens of a sample that have the same name, which is a string, an
-        integer or anything else that is hashable; tokens with the name None, NaN or -1 are in no
-        group. Or all tokens of a sample, or the children of a token.
+        The groups of tokens: the tokens of a sample with the same name, all tokens of a sample, or
+        the children of a token. Names are hashable; a token with the name None, NaN or -1 is in no
+        group.
     of : mapping or callable from label to kind, or \
             {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, optional
-        The kinds of labels, which must be the same in a group. Labels of the kind None, or without
-        an entry, agree with all others. A scheme means the types of segments, where ``"O"`` has the
-        kind None. By default each label is a kind.
+        The kind of each label, which must be the same in a group; by default each label is a kind.
+        Labels of the kind None, or without an entry, agree with all others. A scheme stands for the
+        types of its segments, where ``"O"`` has the kind None.
 
     Raises
     ------

@@ -36,13 +36,13 @@ class Constraints(NamedTuple):
     end: np.ndarray
 
     def requirements(self, n_labels: int) -> Iterator[Requirement]:
-        """Requirements of constraints with ``n_labels`` labels."""
+        """Yield the requirements of constraints with ``n_labels`` labels."""
         yield Array("transition", self.transition, (n_labels, n_labels), kind="b")
         yield Array("begin", self.begin, (n_labels,), kind="b")
         yield Array("end", self.end, (n_labels,), kind="b")
 
     def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Terms to add to transition, begin and end scores: 0 if allowed, else -inf."""
+        """Return what to add to transition, begin and end scores: 0 if allowed, else -inf."""
         transition, begin, end = (np.where(allowed, 0.0, -np.inf) for allowed in self)
         return transition, begin, end
 

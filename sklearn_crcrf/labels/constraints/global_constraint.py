@@ -237,11 +237,11 @@ class GlobalConstraint(ABC):
 documented = filling(
     entries_of("""
     labels : label or collection of labels
+        The labels to count.
     per : {"sample", "parent"} or names in the layout of X, default="sample"
-        The groups of tokens that the constraint is on, each by itself: the tokens of a sample, or
-        the children of a token, or the tokens of a sample that have the same name. Names are
-        strings, integers or anything else that is hashable; tokens with the name None, NaN or -1
-        are in no group. ``"parent"`` needs samples with edges, such as trees.
+        The groups of tokens, for each of which the constraint holds: all tokens of a sample, the
+        children of a token, which needs edges, or the tokens of a sample with the same name. Names
+        are hashable; a token with the name None, NaN or -1 is in no group.
     """)
 )
 """A decorator: ``{per}`` alone in a line of a docstring stands for its entry."""

@@ -104,6 +104,7 @@ class AtMost(_Count):
     ----------
     {labels}
     k : int
+        Number of tokens.
     {per}
 
     Raises
@@ -134,6 +135,7 @@ class AtLeast(_Count):
     ----------
     {labels}
     k : int
+        Number of tokens.
     {per}
 
     Raises
@@ -164,6 +166,7 @@ class Exactly(_Count):
     ----------
     {labels}
     k : int
+        Number of tokens.
     {per}
 
     Raises
@@ -186,7 +189,7 @@ class Exactly(_Count):
 class Linear(GlobalConstraint):
     """The coefficients of the labels of a group sum to a number between two bounds.
 
-    It is for what the other constraints cannot say.
+    This is for what the other constraints cannot say.
 
     Parameters
     ----------
@@ -194,8 +197,9 @@ class Linear(GlobalConstraint):
         The coefficient of a label, the same for all tokens or one for each token; labels without
         an entry have the coefficient 0.
     lower : float, default=-inf
+        The least sum.
     upper : float, default=inf
-        A sum may exceed its bounds by a millionth of the largest coefficient.
+        The largest sum. Bounds may be exceeded by a millionth of the largest coefficient.
     {per}
 
     Raises

@@ -66,10 +66,11 @@ class AtMostSegments(GlobalConstraint):
     types : type of segments, collection of types, or None, default=None
         None for all types. Where labels are bare types, a segment is a run of equal labels.
     k : int, default=1
+        Number of segments.
     per : {"label", "sample"}, default="label"
-        Whether each type may have k segments, or all of ``types`` together.
+        Whether each of ``types`` may have k segments, or all of them together.
     scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="auto"
-        How labels spell segments; "auto" is as they show, and IO for bare types.
+        How labels spell segments; "auto" detects it from the labels.
 
     Raises
     ------
@@ -156,7 +157,7 @@ class OneSegment(AtMostSegments):
 
     Parameters
     ----------
-    types, per, scheme : as of :class:`~sklearn_crcrf.labels.AtMostSegments`
+    types, per, scheme : as in :class:`~sklearn_crcrf.labels.AtMostSegments`
 
     Examples
     --------

@@ -74,10 +74,10 @@ def to_segments(y: Any, scheme: str = "IOB2", reading: str = "conlleval") -> Seg
         ``M`` for ``I``. In IO labels are types without a prefix, and a segment is a longest run of
         equal labels.
     reading : {"conlleval", "strict"}, default="conlleval"
-        How to read labels that break the scheme. "conlleval" forgives them, like the evaluation
-        script of the CoNLL shared tasks [1]_: a segment is a longest run of labels of one type
-        in which only the first may be ``B`` or ``S``, and only the last ``E`` or ``S``. "strict"
-        keeps only the segments that are written as the scheme demands.
+        How to read labels that break the scheme. "conlleval" reads them like the evaluation script
+        of the CoNLL shared tasks [1]_: a segment is a longest run of labels of one type in which
+        only the first may be ``B`` or ``S``, and only the last ``E`` or ``S``. "strict" keeps only
+        the segments that are written as the scheme demands.
 
     Returns
     -------
@@ -122,6 +122,7 @@ def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -
     lengths : array-like of int of shape (n_sequences,)
         The length of every sequence.
     scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+        How labels spell segments, see :func:`to_segments`.
 
     Returns
     -------
@@ -223,6 +224,7 @@ def spell_segments(
     classes : array-like of shape (n_labels,)
         The labels.
     scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+        How labels spell segments, see :func:`to_segments`.
 
     Returns
     -------
