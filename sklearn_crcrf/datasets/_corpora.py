@@ -250,7 +250,8 @@ def load_brown_splits(
 
     Parameters
     ----------
-    name : {"1000-4000", "2500-2500", "4000-1000", "17311-16312", "32623-1000"}
+    name : {"1000-4000", "2500-2500", "4000-1000", "17311-16312", "32623-1000"}, \
+            default="1000-4000"
         Number of sentences to train and to test on.
     raw_tags : bool, default=False
         Whether tags keep the suffixes -hl (headline), -tl (title) and -nc (cited word), which are

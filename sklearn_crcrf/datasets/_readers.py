@@ -40,7 +40,7 @@ def read_conll(
     r"""Read a CoNLL-style file: one token per line, a blank line between sequences.
 
     Every line that is not blank becomes a token, ``-DOCSTART-`` and comments too unless ``comment``
-    leaves them out. Only ``\n``, ``\r\n`` and ``\r`` end a line, and only tabs and spaces are white
+    names them. Only ``\n``, ``\r\n`` and ``\r`` end a line, and only tabs and spaces are white
     space, so that a token may hold a no-break space or any other character.
 
     Parameters
@@ -111,9 +111,9 @@ def read_table(
 ) -> tuple[list, list | None, list[str] | None]:
     r"""Read a table whose header says what the columns are, such as ``Sentence #,Word,POS,Tag``.
 
-    A column "Word" or "Token" is needed, and "Tag" or "Label", "Sentence #" or "Document", in any
-    spelling. A cell of the sentence or document may be empty but for its first row; without a
-    column of sentences, these end at a blank line, and where another document begins.
+    A column "Word" or "Token" is needed; "Tag" or "Label", "Sentence #" and "Document" are read if
+    they are there, in any spelling. Only the first row of a sentence or document need name it.
+    Without a column of sentences, these end at a blank line, and where another document begins.
 
     Parameters
     ----------
