@@ -37,11 +37,14 @@ class CorpusFolder:
     Parameters
     ----------
     folder : str or path-like
+        A folder that :func:`write_corpus` made.
 
     Attributes
     ----------
     folder : Path
+        The folder.
     n_sequences, n_tokens : int
+        Numbers of all parts together.
 
     Raises
     ------
@@ -122,7 +125,7 @@ class CorpusFolder:
     def labelled_parts(
         self, what: str, verbose: int = 0
     ) -> Iterator[tuple[SequenceArray, SequenceArray]]:
-        """Return the tokens and labels of all parts, to train on; progress is told.
+        """Yield the tokens and labels of all parts, to train on, and print progress.
 
         Parameters
         ----------

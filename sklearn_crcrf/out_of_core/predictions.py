@@ -29,8 +29,9 @@ def predict_to_file(
     estimator : fitted estimator
         Its ``predict`` takes the tokens as the corpus has them.
     corpus : CorpusFolder
+        The tokens; labels are not needed.
     path : str or path-like
-        Gets its content once all labels are written.
+        The file to write; it appears once all labels are written.
     probabilities : bool, default=False
         Whether a tab and the probability of the label, from ``predict_proba``, follow each label.
     verbose : int, default=0

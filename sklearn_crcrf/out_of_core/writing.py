@@ -91,8 +91,8 @@ def write_corpus(
 ) -> CorpusFolder:
     """Write text of any size into a folder from which estimators are fitted out of core.
 
-    A part of the text is in memory at a time. A call that was interrupted goes on where it ended
-    when it is repeated; until then, the folder does not pass for complete.
+    A part of the text is in memory at a time. After an interruption the same call goes on where it
+    ended; until it is done, the folder cannot be used.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def write_corpus(
         Files in columns, as :func:`~sklearn_crcrf.datasets.read_conll` reads them; they may be
         gzip-compressed.
     folder : str or path-like
-        Is created. It needs about 4 bytes for each token and column, and fitting needs room in it
-        too.
+        The folder to create. It takes about 4 bytes for each token and column, and more while
+        estimators are fitted.
     columns, sep, comment, encoding : as in :func:`~sklearn_crcrf.datasets.read_conll`
     transformer : transformer or Pipeline of transformers, optional
         Makes the columns of symbols that are stored, such as
