@@ -34,12 +34,10 @@ class GraphArray(SequenceArray):
 
     Attributes
     ----------
-    data, offsets
-        As given, ``offsets`` as int64.
-    edges : ndarray of int64 of shape (n_edges, 2)
-    edge_offsets : ndarray of int64 of shape (n_samples + 1,)
+    data, offsets, edges, edge_offsets
+        As given; offsets and edges are arrays of int64.
     edge_data : ndarray, CSR or None
-        Types are an array of objects.
+        As given; types are an array of objects.
 
     Raises
     ------
@@ -308,13 +306,13 @@ class GraphArray(SequenceArray):
 
     @classmethod
     def from_lengths(cls, data: Any, lengths: Any) -> "GraphArray":
-        """As :meth:`SequenceArray.from_lengths`; the graphs have no edges."""
+        """Cut ``data`` into graphs without edges, as :meth:`SequenceArray.from_lengths` does."""
         nodes = SequenceArray.from_lengths(data, lengths)
         return cls.from_edges(nodes, [[]] * len(nodes))
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Any]) -> "GraphArray":
-        """As :meth:`SequenceArray.from_sequences`; the graphs have no edges."""
+        """Make graphs without edges, as :meth:`SequenceArray.from_sequences` does."""
         nodes = SequenceArray.from_sequences(sequences)
         return cls.from_edges(nodes, [[]] * len(nodes))
 
@@ -407,7 +405,7 @@ class GraphArray(SequenceArray):
         return _graphs(super().with_data(data), self._edges)
 
     def checked(self, name: str) -> "GraphArray":
-        """As :meth:`SequenceArray.checked`; the edges are checked too."""
+        """Return the array, checked again with its edges; see :meth:`SequenceArray.checked`."""
         nodes = super().checked(name)
         edges = checked_edges(self._edges, nodes.offsets)
         same = nodes is self and all(a is b for a, b in zip(edges, self._edges, strict=True))

@@ -69,12 +69,18 @@ class SequenceArray:
         Parameters
         ----------
         data : ndarray, CSR or SymbolTable with n_tokens rows
+            All tokens.
         lengths : array-like of int of shape (n_sequences,)
             They must sum to n_tokens.
 
         Returns
         -------
         SequenceArray
+
+        Raises
+        ------
+        ValueError
+            If a length is negative, or they do not sum to n_tokens.
 
         Examples
         --------
@@ -131,7 +137,7 @@ class SequenceArray:
 
     @property
     def kind(self) -> str:
-        """What each token is.
+        """What each token is, as a word.
 
         "words" for one symbol or label, "dicts" for feature dicts, "columns" for columns of
         symbols, "numbers" for rows of numbers, and "attributes" for rows of a sparse matrix. Of
@@ -214,6 +220,7 @@ class SequenceArray:
         Parameters
         ----------
         data : ndarray, CSR or SymbolTable with n_tokens rows
+            What replaces the data, such as labels of the same tokens.
 
         Returns
         -------

@@ -23,7 +23,7 @@ def _check_table(X: Any) -> Any:
 def as_sequences(
     X: Any, y: Any = None, name: str = "y", check_table: Callable[[Any], Any] = _check_table
 ) -> Sequences:
-    """Convert any accepted input to the common form.
+    """Convert any input that estimators take to SequenceArrays.
 
     Parameters
     ----------
