@@ -241,6 +241,7 @@ def count_tokens(
     offsets : array-like of shape (n_sequences + 1,)
         Where the sequences begin and end.
     templates : iterable of Template
+        What is counted.
     weights : array-like of shape (n_tokens,) or (1,), optional
         Weight of each token, or one weight for all; not negative, by default one. A token of
         weight zero is not counted. An event with the labels of several tokens has the smallest of
@@ -288,10 +289,10 @@ def count_folds(
 
     Parameters
     ----------
-    columns, labels, offsets, templates, weights, links
-        As in :func:`count_tokens`.
+    columns, labels, offsets, templates : as in :func:`count_tokens`
     fold_of_sequence : int array-like of shape (n_sequences,)
         Fold of each sequence, not negative.
+    weights, links : as in :func:`count_tokens`
 
     Returns
     -------

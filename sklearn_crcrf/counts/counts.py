@@ -245,12 +245,12 @@ class Counts(Mapping):
         return sum(len(table.weights) for table in self.values())
 
     def without_rare(self, templates: Iterable[Template], min_count: float) -> "Counts":
-        """Without the symbols that occurred less often together, with whatever labels.
+        """Leave out symbols that rarely occurred together, with whatever labels.
 
         Parameters
         ----------
         templates : iterable of Template
-            Whose symbols; the tables of all others stay as they are.
+            The templates of the symbols; all other tables stay as they are.
         min_count : float
             The least number of occurrences, or sum of weights, that is kept.
 

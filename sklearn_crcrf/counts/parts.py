@@ -79,7 +79,7 @@ class PartialCounts:
         self.counts = Counts(dict(zip(state["counts"], tables, strict=True)))
 
     def without(self, other: "PartialCounts") -> "PartialCounts":
-        """These counts minus the counts of data that they contain; ValueError if they do not."""
+        """Subtract the counts of data that they contain; ValueError if they do not."""
         self.check_alike(other)
         encoder = self.encoder.copy()
         symbols = encoder.add_all(other.encoder)
