@@ -79,16 +79,17 @@ class LabelComparison(NotebookDisplay):
         tokens: Any = None,
         scheme: str | None = "auto",
     ) -> "LabelComparison":
-        """Gold labels beside the predictions of a fitted estimator.
+        """Compare gold labels with the predictions of a fitted estimator.
 
         Parameters
         ----------
         estimator : fitted sequence classifier, or a pipeline or search that ends in one
         sequence : one sequence, such as a list of tokens
         gold : sequence of labels
+            The labels to compare with.
         tokens : sequence of str, optional
             Texts of the tokens; by default the word or first string of each token.
-        scheme : as in the class
+        scheme : as in :class:`LabelComparison`
 
         Returns
         -------

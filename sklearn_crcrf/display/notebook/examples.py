@@ -93,14 +93,16 @@ class TrainingExamples(NotebookDisplay):
     value : float
         The log-odds of the decision, or its log-probability.
     has_other : bool
-        Whether it is the log-odds of two labellings.
+        Whether ``value`` is the log-odds of two labellings.
     sequences : int64 ndarray of shape (n_examples,)
         Their numbers in the training data, the largest effects first.
     effects : ndarray of shape (n_examples,)
         Positive where a sequence speaks for the decision; infinite where a label occurs nowhere
         else.
     tokens : list of n_examples lists of str
+        The tokens of each sequence.
     labels : list of n_examples lists of labels
+        Their labels in the training data.
     classes : ndarray of shape (n_labels,)
         All labels of the model.
 
@@ -132,7 +134,7 @@ class TrainingExamples(NotebookDisplay):
         sample_weight: Any,
         n_candidates: int | None,
     ) -> "TrainingExamples":
-        """Find the sequences; parameters as of ``explain(...).by_examples``."""
+        """Find the sequences, as ``explain(...).by_examples`` does."""
         classifier, inner = unwrap(decision.estimator, X)
         if not isinstance(classifier, CountingClassifier):
             raise ValueError(

@@ -30,19 +30,17 @@ def explain(
 ) -> "Explanation":
     """Explain the labels of a sequence by its attributes and transitions.
 
-    The score of a labelling is a sum: of the weights of the attributes of all tokens, of the
-    transitions into them, and of the beginning and the end. Every term is a contribution, a
-    weight times a factor, so the contributions sum to the score.
-
-    The factor is the value of the attribute; for :class:`~sklearn_crcrf.EmpiricalCRF`, the weight
-    is the logarithm of a co-occurrence rate, up to a constant that is the same for all labels,
-    and the factor is its exponent. For :class:`~sklearn_crcrf.MEMM`, the log-partition of each
-    token is a contribution too. If a classifier cannot split its scores into weights, each score
-    is one contribution.
+    The score of a labelling is a sum over attributes, transitions, and the ends of the sequence.
+    Each term is a contribution, a weight times a factor. The factor is the value of the attribute;
+    for :class:`~sklearn_crcrf.EmpiricalCRF`, the weight is the logarithm of a co-occurrence rate,
+    up to a constant that is the same for all labels, and the factor its exponent. For
+    :class:`~sklearn_crcrf.MEMM`, the log-partition of each token is a contribution too. If a
+    classifier cannot split its scores into weights, each score is one contribution.
 
     Parameters
     ----------
     estimator : fitted sequence classifier, or a pipeline or search that ends in one
+        What predicts.
     sequence : list of tokens, 2-D array or CSR, SequenceArray or DataFrame
         One sequence.
     labels : sequence of labels, optional
@@ -108,6 +106,7 @@ class Explanation(NotebookDisplay):
     Parameters
     ----------
     tokens : list of str
+        Texts of the tokens.
     labels : list of labels
         The explained labels.
     contributions : Contributions
@@ -179,16 +178,18 @@ class Explanation(NotebookDisplay):
     ) -> TrainingExamples:
         """Find the training sequences without which the decision would change most.
 
-        The counts of a sequence are subtracted, so the effect of each is exact: the log-odds of
-        both labellings, or the log-probability of the labels if they are against no others, minus
-        what they would be by a fit without the sequence. Exponents that were fitted stay.
+        The effect of a sequence is exact, as its counts are subtracted: the log-odds of both
+        labellings, or the log-probability of the labels if there are no others, minus what it would
+        be after a fit without the sequence. Fitted exponents stay.
 
         Parameters
         ----------
-        X, y, sample_weight : as given to ``fit``
-            The training data, or a part of it.
+        X, y : sequences and their labels
+            The training data, or a part of it, as it was given to ``fit``.
         k : int, default=5
             How many sequences to return at most.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            As it was given to ``fit``.
         n_candidates : int or None, default=1000
             How many sequences are tried: those that have most attributes with a label in common
             with the tokens that are decided on and their neighbours; rare ones count more. None

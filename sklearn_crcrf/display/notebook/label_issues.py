@@ -21,10 +21,12 @@ class LabelIssueList(NotebookDisplay):
 
     Parameters
     ----------
-    X : list of sequences, or what else was given to :func:`~sklearn_crcrf.find_label_issues`
+    X : list of sequences, or another input
+        As it was given to :func:`~sklearn_crcrf.find_label_issues`.
     issues : LabelIssues
+        What it returned.
     n_shown : int, default=10
-        The first issues, of which there may be fewer.
+        Number of issues to show, the most suspicious first.
 
     Raises
     ------

@@ -30,7 +30,9 @@ class Lattice(NotebookDisplay):
     Parameters
     ----------
     tokens : sequence of str
+        Texts of the tokens.
     classes : array-like of shape (n_labels,)
+        The labels of the columns of ``marginals``.
     marginals : array-like of shape (n_tokens, n_labels)
         Probabilities of the labels of each token.
     paths : list of (labels, probability)

@@ -69,7 +69,7 @@ class TaggedSequence(TaggedTokens):
         sequence : one sequence, such as a list of tokens
         tokens : sequence of str, optional
             Texts of the tokens; by default the word or first string of each token.
-        scheme : as in the class
+        scheme : as in :class:`TaggedSequence`
 
         Returns
         -------

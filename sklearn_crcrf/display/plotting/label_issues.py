@@ -16,7 +16,7 @@ PARTS = ("below 0.001", "below 0.01", "below 0.1", "others")
 class LabelIssuesDisplay:
     """Bars of the labels that are probably wrong, by given and suggested label.
 
-    The parts of a bar are by the probability of the given label.
+    A bar has parts for probabilities of the given label below 0.001, 0.01 and 0.1, and for others.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class LabelIssuesDisplay:
         The pairs of labels that are drawn, the most frequent first. They are the same label for
         segments that should begin or end elsewhere.
     counts_ : ndarray of shape (n_pairs, 4)
-        Numbers of issues, by probability.
+        Numbers of issues in the four parts of each bar.
     bars_ : dict from part to matplotlib BarContainer
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure

@@ -22,9 +22,11 @@ class RegularisationDisplay:
         Mean scores, and their standard deviations, for each value of the second parameter, or
         for the key None if there is no second parameter; NaN if there is no score.
     param : str, default="sigma"
+        Name of the first parameter.
     by : str, optional
-        Names of the parameters.
+        Name of the second parameter.
     metric : str, default="score"
+        Name of the score.
 
     Attributes
     ----------

@@ -27,6 +27,7 @@ class ReliabilityDisplay:
     probability, frequency : ndarray of shape (n_bins,)
         Mean probability of the label in each bin that has tokens, and how often it is right.
     n_tokens : ndarray of shape (n_bins,)
+        Number of tokens in each bin.
     label : object, optional
         The label considered; by default the likeliest label of each token.
 
@@ -103,6 +104,7 @@ class ReliabilityDisplay:
         label : object, optional
             Consider this label, instead of the likeliest label of each token.
         n_bins : int, default=10
+            Number of bins.
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of about equally many tokens.
         ax : matplotlib Axes, optional

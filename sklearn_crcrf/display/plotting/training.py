@@ -48,6 +48,7 @@ class TrainingDisplay:
     curves : mapping from str to TrainingCurve
         One for each estimator, by name.
     score_name : str, default="score"
+        Name of the score on test data.
 
     Attributes
     ----------
@@ -104,6 +105,7 @@ class TrainingDisplay:
         max_iter : sequence of int, default=(1, 2, 5, 10, 20, 50, 100)
             Numbers of iterations, in increasing order; numbers after convergence are skipped.
         score_name : str, default="score"
+            Name of the score in the display.
         ax : matplotlib Axes, optional
         **options
             As in :meth:`plot`.

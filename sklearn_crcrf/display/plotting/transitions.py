@@ -65,9 +65,8 @@ class TransitionDisplay:
         labels : sequence of labels, optional
             The labels to show, in this order; by default all.
         attribute : str, optional
-            One of the ``edge_attribute_names_`` of the estimator, such as ``"edge=left"``: then the
-            scores of transitions are shown where this attribute is 1 and no other attribute is
-            there on which transitions depend. By default none is there.
+            One of the ``edge_attribute_names_`` of the estimator, such as ``"edge=left"``: scores
+            are shown for tokens where this one is 1 and all others are 0. By default all are 0.
         ax : matplotlib Axes, optional
         **options
             As in :meth:`plot`.
@@ -116,6 +115,7 @@ class TransitionDisplay:
         include_values : bool, optional
             Whether to write scores into cells; by default if there are at most 12 labels.
         values_format : str, default=".1f"
+            Format of the scores in cells.
         cmap : str, default="RdBu"
             A diverging colour map; its middle is a score of 0.
         colorbar : bool, default=True
