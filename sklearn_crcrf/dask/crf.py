@@ -14,10 +14,10 @@ from .shards import DaskParts, DaskShards
 class DaskCRF(DaskEstimator, CRF):
     """:class:`~sklearn_crcrf.CRF` whose training data stays on the workers of Dask.
 
-    The solver runs where ``fit`` is called. In each evaluation a part of the data gets the weights
-    of its own attributes, and returns the loss and its derivatives by these; they are added in the
-    order of the parts, so the model has the same bits whatever the workers. The parts determine how
-    sums are rounded: loss and gradient differ by about 1e-15 from one fit in memory.
+    The solver runs where ``fit`` is called. In each evaluation every part of the data gets the
+    weights of its own attributes, and returns its loss and gradient. They are added in the order of
+    the parts, so the model has the same bits whatever the workers; loss and gradient differ by
+    about 1e-15 from one fit in memory.
 
     Parameters
     ----------
@@ -27,10 +27,9 @@ class DaskCRF(DaskEstimator, CRF):
         "gis", the ``init`` "empirical" and estimators, a callable for ``features``, and a criterion
         that is not a sum over sequences. ``n_jobs`` is the number of threads of a task.
     wire_dtype : {"float32"} or None, default=None
-        The type in which weights and derivatives travel: by default the type of the weights. With
-        "float32" half as many bytes travel if weights are float64. Sums and everything else stay
-        float64, but each evaluation is at rounded weights: loss and gradient differ by about 1e-7
-        of their value from the loss and gradient of one machine.
+        The type in which weights and derivatives travel; by default the type of the weights.
+        "float32" halves the bytes of float64. Sums stay float64, but each evaluation is at rounded
+        weights: loss and gradient differ by about 1e-7 of their value.
     client : distributed.Client, default=None
         By default the current client, and without one Dask's local scheduler.
 

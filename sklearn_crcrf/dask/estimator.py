@@ -114,53 +114,61 @@ class DaskEstimator:
         Parameters
         ----------
         X : Bag, list of Delayed, or data in memory
-        allowed : as X, optional
-            Known labels: for each token its label, a set of labels that it may have, or None if any
-            is possible.
+            The sequences to label.
+        allowed : Bag, list of Delayed, or data in memory, optional
+            Partitioned as X. Known labels: for each token its label, a set of labels that it may
+            have, or None if any is possible.
         subject_to : list of constraints, optional
             Constraints on the labels of whole sequences.
 
         Returns
         -------
         Bag or list of Delayed
-            The labels of each part, which are computed when they are used; for data in memory, the
-            labels.
+            The labels of each part, computed when they are used; for data in memory, the labels.
         """
         if not is_distributed(X):
             return super().predict(X, allowed, subject_to)  # type: ignore[misc]
         return self._by_parts(_predict, X, {"allowed": allowed}, subject_to)
 
     def predict_proba(self, X: Any, subject_to: None = None) -> Any:
-        """Marginal probabilities of the labels of each token.
+        """Return marginal probabilities of the labels of each token.
 
         Parameters
         ----------
         X : Bag, list of Delayed, or data in memory
+            The sequences.
         subject_to : None
-            There are no probabilities under constraints; anything but None is an error.
+            Only None: there are no probabilities under constraints.
 
         Returns
         -------
         Bag or list of Delayed
-            An array for each sequence, which are computed when they are used; for data in memory,
-            the probabilities.
+            An array for each sequence, computed when it is used; for data in memory, the
+            probabilities.
         """
         if not is_distributed(X) or subject_to is not None:
             return super().predict_proba(X, subject_to)  # type: ignore[misc]
         return self._by_parts(_predict_proba, X, {})
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of the labels of all tokens: right tokens of all parts, by all their tokens.
+        """Return the accuracy of the labels of all tokens of all parts.
 
         Parameters
         ----------
         X, y : Bag, list of Delayed, or data in memory
-        sample_weight : as X, optional
-            One weight for each sequence.
+            The sequences and their labels, partitioned alike.
+        sample_weight : Bag, list of Delayed, or data in memory, optional
+            One weight for each sequence, partitioned as X.
 
         Returns
         -------
         float
+            In [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If input is not valid.
         """
         if not is_distributed(X):
             return super().score(X, y, sample_weight)  # type: ignore[misc]

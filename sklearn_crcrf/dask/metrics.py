@@ -32,6 +32,7 @@ def token_accuracy(
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if there are no tokens; "warn" is 0.0 and a warning.
     client : distributed.Client, optional
+        By default the current client, and without one Dask's local scheduler.
 
     Returns
     -------
@@ -62,9 +63,10 @@ def sequence_accuracy(
 
     Parameters
     ----------
-    y_true, y_pred, sample_weight, client : as in :func:`token_accuracy`
+    y_true, y_pred, sample_weight : as in :func:`token_accuracy`
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if there are no sequences; "warn" is 0.0 and a warning.
+    client : as in :func:`token_accuracy`
 
     Returns
     -------
@@ -97,10 +99,12 @@ def segment_precision_recall_f1(
 
     Parameters
     ----------
-    y_true, y_pred, sample_weight, client : as in :func:`token_accuracy`
+    y_true, y_pred : as in :func:`token_accuracy`
     scheme, reading : as in :func:`sklearn_crcrf.metrics.segment_precision_recall_f1`
+    sample_weight : as in :func:`token_accuracy`
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if there are no segments; "warn" is 0.0 and a warning.
+    client : as in :func:`token_accuracy`
 
     Returns
     -------
