@@ -39,7 +39,7 @@ class CompactClassifier(BaseSequenceClassifier):
     tagger : Tagger
         The weights.
     sample_unit : {"sequence", "token"}, default="sequence"
-        As of the other classifiers.
+        The unit that scikit-learn treats as a sample, as in :class:`~sklearn_crcrf.CRF`.
     n_jobs : int, default=None
         Number of threads of methods other than ``predict``.
 
@@ -89,7 +89,7 @@ class CompactClassifier(BaseSequenceClassifier):
 
         Parameters
         ----------
-        X, allowed, subject_to : as of the other classifiers
+        X, allowed, subject_to : as in :meth:`sklearn_crcrf.CRF.predict`
 
         Returns
         -------

@@ -77,8 +77,9 @@ def save_model(
     estimator : fitted estimator
         A sequence classifier of this package, or a pipeline that ends in one.
     path : str or path-like
+        The file to write, usually ``.crcrf``.
     columns : sequence of str or None, optional
-        The columns of the training file.
+        The columns of the training file, to be kept with the model.
     separator : str, optional
         What separates them, as ``sep`` of :func:`~sklearn_crcrf.datasets.read_conll`.
     compact : bool, default=False
@@ -171,6 +172,7 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     Parameters
     ----------
     path : str or path-like
+        The file to read.
     max_bytes : int or None, default=2**32
         Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
 

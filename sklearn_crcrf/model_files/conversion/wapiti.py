@@ -106,8 +106,8 @@ def write_wapiti_model(pipeline: Any, path: str | os.PathLike) -> None:
 
     Parameters
     ----------
-    pipeline, path : as of :func:`~sklearn_crcrf.model_files.conversion.write_crfpp_model`
-        With patterns of Wapiti.
+    pipeline, path : as in :func:`~sklearn_crcrf.model_files.conversion.write_crfpp_model`
+        The pipeline has patterns of Wapiti, ``syntax="wapiti"``.
 
     Raises
     ------
