@@ -16,6 +16,7 @@ class Annotation(NamedTuple):
     sentence : int
         Position in the pool.
     tokens, labels : tuple of str
+        The tokens of the sentence, and their labels.
     by : str
         Who accepted them.
 
@@ -109,7 +110,7 @@ class Annotations:
         return stack[-1] if stack else None
 
     def is_marked(self, mark: str, sentence: int) -> bool:
-        """Whether a sentence was skipped ("skip") or flagged ("flag")."""
+        """Tell whether a sentence was skipped ("skip") or flagged ("flag")."""
         return bool(self._marked[mark].get(sentence))
 
     def marked(self, mark: str) -> list[int]:

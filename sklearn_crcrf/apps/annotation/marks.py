@@ -50,7 +50,7 @@ class Marks(ABC):
 
     @abstractmethod
     def blank(self, n_tokens: int) -> list:
-        """Marks of a sentence of which nothing is known."""
+        """Return the marks of a sentence of which nothing is known."""
 
     @abstractmethod
     def write(self, marks: Any, n_tokens: int) -> list[str]:
@@ -100,6 +100,7 @@ class SegmentMarks(Marks):
     names : iterable of str
         Types of segments.
     scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+        How labels spell segments.
 
     Examples
     --------
@@ -124,7 +125,7 @@ class SegmentMarks(Marks):
         return [*map(list, zip(*columns, strict=True))]
 
     def blank(self, n_tokens: int) -> list:
-        """No segments."""
+        """Return no segments."""
         return []
 
     def write(self, marks: Any, n_tokens: int) -> list[str]:
@@ -204,10 +205,12 @@ def marks_for(labels: Iterable[str]) -> Marks:
     Parameters
     ----------
     labels : iterable of str
+        All labels.
 
     Returns
     -------
     SegmentMarks or TagMarks
+        SegmentMarks if the labels are of a scheme of segments.
 
     Examples
     --------

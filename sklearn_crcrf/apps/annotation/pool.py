@@ -13,12 +13,13 @@ class Pool(NamedTuple):
     Attributes
     ----------
     sentences : sequence of token lists
+        The tokens of each sentence.
     gold : sequence of label lists, or None
-        Labels that are to be checked.
+        Given labels to check.
     separator : str
         What stands between tokens when a sentence is shown.
     proposed : sequence of label lists or None, or None
-        Labels that are shown first of a sentence, and learned when they are accepted.
+        Labels to show first; they are learned only when they are accepted.
 
     Examples
     --------
@@ -41,9 +42,14 @@ class Pool(NamedTuple):
         Parameters
         ----------
         lines : sequence of str
+            The text.
         characters : bool, default=False
-            Whether tokens are single characters, or words, as
-            :func:`~sklearn_crcrf.text.find_tokens` finds them.
+            Whether tokens are single characters instead of words, see
+            :func:`~sklearn_crcrf.text.find_tokens`.
+
+        Returns
+        -------
+        Pool
         """
         tokenizer = "characters" if characters else "words"
         found = (split_tokens(line, tokenizer) for line in lines)
@@ -51,7 +57,7 @@ class Pool(NamedTuple):
         return cls(sentences, None, "" if characters else " ")
 
     def search(self, text: str, limit: int = 50, among: range | None = None) -> list[int]:
-        """Find the first sentences that have a text, whatever the case.
+        """Find the first sentences that contain a text, in upper or lower case.
 
         Parameters
         ----------
@@ -60,6 +66,11 @@ class Pool(NamedTuple):
             Maximum number of sentences.
         among : range, optional
             The sentences to look at; by default all.
+
+        Returns
+        -------
+        list of int
+            Numbers of sentences.
         """
         wanted, join = text.casefold(), self.separator.join
         among = range(len(self.sentences)) if among is None else among

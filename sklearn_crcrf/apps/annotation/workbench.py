@@ -58,21 +58,25 @@ MAX_SCORES = 500_000
 class Workbench(AbstractContextManager["Workbench"]):
     """Hands out sentences, logs what people say of them, and learns it immediately.
 
-    All methods may be called by several threads. Nothing is acknowledged before it is on disk.
+    Methods take ``by``, the name of a person, and ``sentence``, its number in the pool. All may be
+    called by several threads, and return only when what they log is on disk.
 
     Parameters
     ----------
     pool : Pool
+        The sentences.
     log : Log
-        Its entries are taken up.
+        Where annotations are written; those that it has count.
     marks : Marks
+        What can be marked in a sentence.
     start : EmpiricalCRF, default=None
-        A fitted model to start from, or one that is not fitted; by default
-        ``EmpiricalCRF()``. It does not change. If the pool has gold labels, it is not fitted.
+        The model to start from, fitted or not; by default ``EmpiricalCRF()``. It does not change,
+        unless the pool has gold labels: then it is fitted to these.
     measure : {"mixed", "entropy", "margin"} or None, default="mixed"
-        How doubt is measured. "mixed" hands out in turn the sentence of greatest doubt, by its
-        margin, and the next one of the text; None keeps the order of the text. Sentences with gold
-        labels are ordered by suspicion, unless it is None.
+        The order of sentences. "entropy" and "margin" hand out the sentence of greatest doubt by
+        this measure; "mixed" alternates between the one of least margin and the next of the text;
+        None keeps the order of the text. Sentences with gold labels come by suspicion, unless it is
+        None.
 
     Examples
     --------
@@ -129,7 +133,7 @@ class Workbench(AbstractContextManager["Workbench"]):
         return self._worker.model
 
     def settle(self) -> None:
-        """Wait until all is learned, and the sentences that wait are in their new order."""
+        """Wait until everything is learned, and waiting sentences are in their new order."""
         self._worker.settle()
 
     def state(self) -> dict[str, Any]:
@@ -159,7 +163,7 @@ class Workbench(AbstractContextManager["Workbench"]):
         return None if sentence is None else self.view(sentence)
 
     def open(self, by: str, sentence: int) -> dict[str, Any]:
-        """Hand out a certain sentence, also one that was accepted."""
+        """Hand out a given sentence, also one that was accepted."""
         with self._lock:
             self._require(sentence)
             self.order.take(by, sentence)
@@ -199,7 +203,7 @@ class Workbench(AbstractContextManager["Workbench"]):
         self._write({"do": "skip", "sentence": sentence, "by": by})
 
     def flag(self, by: str, sentence: int) -> None:
-        """Log that a sentence needs to be looked at by somebody else."""
+        """Log that somebody else should look at a sentence."""
         self._require(sentence)
         self._write({"do": "flag", "sentence": sentence, "by": by})
 
@@ -223,7 +227,7 @@ class Workbench(AbstractContextManager["Workbench"]):
             self._write({"do": "label", "name": name, "by": by})
 
     def search(self, text: str, among: range | None = None) -> list[dict[str, Any]]:
-        """Find the first sentences, of all or among some, that have a text."""
+        """Find the first sentences that contain a text, of all or of a range."""
         found = self.pool.search(text, among=among)
         return [
             {

@@ -24,6 +24,7 @@ def annotation_app(bench: Workbench) -> Starlette:
     Parameters
     ----------
     bench : Workbench
+        What hands out sentences and learns.
 
     Returns
     -------

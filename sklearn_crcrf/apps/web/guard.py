@@ -53,6 +53,7 @@ class Guard:
     Parameters
     ----------
     app : ASGI application
+        What gets the other requests.
     hosts : iterable of str
         The values of ``Host`` that are ours, with the port, which may be left out if it is 80.
     token : str, optional

@@ -43,22 +43,24 @@ def serve(
     Parameters
     ----------
     app : ASGI application
+        Such as :func:`annotation_app` and :func:`tagging_app` make.
     host : str, default="localhost"
-        The name or address to listen on. On any but the loopback addresses a token is required of
-        everybody; by default it is drawn at random and printed.
+        The name or address to listen on. On other than loopback addresses everybody needs a token.
     port : int, default=8000
         0 for any free port.
     token : str, optional
-        Required of everybody, if given: letters, digits and ``-._~``.
+        What everybody needs, of letters, digits and ``-._~``. By default, where one is needed, it
+        is drawn at random and printed.
     open_browser : bool, default=False
         Whether to open the page.
-    max_bytes : int
+    max_bytes : int, default=1048576
         Maximum number of bytes of a request.
     public_url : str, optional
         The address at which a proxy shows the page, such as ``https://example.org/labels/``;
         then a token is required, too.
     needs_token : bool, default=False
-        Whether a token is required in any case: of other users of this computer, too.
+        Whether a token is needed on loopback addresses too, where other users of this computer
+        could connect.
 
     Raises
     ------
