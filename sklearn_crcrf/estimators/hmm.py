@@ -145,7 +145,7 @@ class HMM(CountingClassifier):
     }
 
     def score_samples(self, X: Any) -> np.ndarray:
-        r"""Logarithms of the probabilities of observations, :math:`p(x) = \sum_y p(x, y)`.
+        r"""Return log-probabilities of observations, :math:`p(x) = \sum_y p(x, y)`.
 
         Parameters
         ----------

@@ -59,7 +59,8 @@ class MEMM(CRF):
         [1]_, besides the one that they share.
     constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
             mapping or array, default=None
-        What labels may follow a label. Probabilities are normalised over these.
+        Which labels may follow each label, as in :class:`CRF`. Probabilities are normalised over
+        these.
     solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "rprop", "quickprop", "gpd-quickprop", "gis", \
 "bundle"}, \
 default="auto"

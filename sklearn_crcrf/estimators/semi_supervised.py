@@ -37,8 +37,8 @@ class SemiSupervisedClassifier(WrappingClassifier):
     of their neighbours counts.
 
     Unlabelled sequences help where labels are few, mostly by words that the labelled ones lack.
-    They cannot correct what a model is sure of: its mistakes become training data. So they weigh
-    less, and one iteration is the default.
+    They cannot correct what a model is sure of, as its mistakes become training data. So they
+    weigh less, and one iteration is the default.
 
     Parameters
     ----------
@@ -46,16 +46,15 @@ class SemiSupervisedClassifier(WrappingClassifier):
         A first-order sequence classifier, or a pipeline that ends in one.
     n_iter : int, default=1
         Number of times that unlabelled tokens are labelled and the estimator is fitted again.
+    fill : {"best", "expected"}, default="best"
+        What unlabelled tokens get: the labels of the best path [1]_, or the probabilities of all
+        labels above 0.001, the expectation step of EM [2]_. For "expected" the estimator must take
+        probabilities as y, as :class:`EmpiricalCRF`, :class:`HMM` and :class:`CRF` do.
+    unlabelled_weight : float, default=0.1
+        Weight of unlabelled tokens, in (0, inf), times their ``sample_weight`` [1]_.
     {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict.
-    fill : {"best", "expected"}, default="best"
-        Labels for unlabelled tokens: those of the best path of their sequence [1]_, or the
-        probabilities of all labels, those below 0.001 left out. The latter are the expectation
-        step of EM [2]_, and the estimator must take probabilities as y, as :class:`EmpiricalCRF`,
-        :class:`HMM` and :class:`CRF` do.
-    unlabelled_weight : float, default=0.1
-        Weight of unlabelled tokens, in (0, inf), times their ``sample_weight`` [1]_.
 
     Attributes
     ----------
@@ -95,10 +94,10 @@ class SemiSupervisedClassifier(WrappingClassifier):
     estimator: Any
     n_iter: int = 1
     _: KW_ONLY
-    sample_unit: str = "sequence"
-    n_jobs: int | None = None
     fill: str = "best"
     unlabelled_weight: float = 0.1
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict] = {
         "n_iter": [Interval(Integral, 1, None, closed="left")],

@@ -67,6 +67,7 @@ class SequenceLabelModel(FittedState, Sound, BaseEstimator):
     ----------
     {classes_}
     annotators_ : list of n_annotators names
+        In the order of the votes.
     reliability_ : ndarray of shape (n_annotators, n_labels)
         Probability that an annotator reports a true label right.
     confusion_ : ndarray of shape (n_annotators, n_labels, n_labels), row = true label
@@ -84,6 +85,7 @@ class SequenceLabelModel(FittedState, Sound, BaseEstimator):
         The objective after each iteration: the log-likelihood of the votes, plus the log-density
         of the Dirichlet prior that stands for the events added. It never falls.
     n_iter_ : int
+        Number of iterations.
     converged_ : bool
         Whether the objective rose by less than ``tol`` at the end.
 

@@ -259,7 +259,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         Returns
         -------
         BoostedCRF
-            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            Itself. If training fails, it stays as it was; if it is interrupted, it
             has the trees of the completed rounds.
 
         Raises

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -53,9 +53,6 @@ class HeldOutChoice(WrappingClassifier):
 
     estimator: Any
     cv: Any = 5
-    _: KW_ONLY
-    sample_unit: str = "sequence"
-    n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict] = {}
 

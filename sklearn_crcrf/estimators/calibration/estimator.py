@@ -1,7 +1,7 @@
 """CalibratedSequenceClassifier: the scores of another classifier, divided by a temperature."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,10 @@ class CalibratedSequenceClassifier(HeldOutChoice):
     >>> calibrated.predict(X).tolist() == calibrated.estimator_.predict(X).tolist()
     True
     """
+
+    _: KW_ONLY
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
 
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
         self.temperature_ = temperature_of(batches)

@@ -25,14 +25,12 @@ COSTS = np.arange(0.0, 4.25, 0.25)
 class SegmentF1Classifier(HeldOutChoice):
     """A classifier that finds as many segments as give the best F1.
 
-    The best path is the most probable labelling as a whole. Where segments are hard to tell, it
-    has too few of them: "O" is the likeliest label of a token although other labels together are
-    likelier. Before the best path is found, this classifier lowers the score of "O" at every token
-    by a cost. The cost is chosen from 0, 0.25, ..., 4 by the F1 of segments in sequences that are
-    held out: each fold is labelled by a model that is fitted to the others. Then the estimator is
-    fitted to all sequences.
-
-    Probabilities are the probabilities of the estimator: the cost is only for finding labels.
+    Where segments are hard to tell, the most probable labelling has too few of them: "O" is the
+    likeliest label of a token although other labels together are likelier. This classifier lowers
+    the score of "O" at every token by a cost, before the best path is found. The cost is the one of
+    0, 0.25, ..., 4 with the best F1 of held-out segments: each fold is labelled by a model of the
+    others. Then the estimator is fitted to all sequences. Probabilities stay as the estimator has
+    them.
 
     Parameters
     ----------
@@ -41,11 +39,11 @@ class SegmentF1Classifier(HeldOutChoice):
     cv : int, splitter or iterable of splits, default=5
         The folds of the training sequences; by default they are contiguous, so that few documents
         are divided.
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+        How labels spell segments. A label that the scheme does not know is a segment of one token.
     {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict.
-    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
-        How labels spell segments. A label that the scheme does not know is a segment of one token.
 
     Attributes
     ----------
@@ -59,7 +57,7 @@ class SegmentF1Classifier(HeldOutChoice):
 
     See Also
     --------
-    CalibratedSequenceClassifier : Probabilities that are right.
+    CalibratedSequenceClassifier : Calibrated probabilities.
 
     Examples
     --------
@@ -73,6 +71,8 @@ class SegmentF1Classifier(HeldOutChoice):
 
     _: KW_ONLY
     scheme: str = "IOB2"
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict] = {"scheme": [str]}
 

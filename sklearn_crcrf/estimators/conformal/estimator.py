@@ -38,30 +38,28 @@ Scored = Iterable[tuple[np.ndarray, list[np.ndarray]]]
 class ConformalSequenceClassifier(WrappingClassifier):
     r"""A classifier with sets of labellings, spans or labels that keep a promise.
 
-    Probabilities are as good as the model. The promise holds for any model, however bad: sequences
-    that it has not seen, and whose labels are known, show how improbable the truth may be for it,
-    and whatever is at least as probable belongs to the set. What is promised is the ``target``:
+    Probabilities are only as good as the model; the promise holds for any model. Labelled sequences
+    that it has not seen show how improbable the truth may be for it, and whatever is at least as
+    probable belongs to the set. What is promised is the ``target``:
 
     - "labelling": with probability ``confidence_level``, the set holds the true labelling of the
-      whole sequence [1]_, [2]_. It consists of the labellings with a probability above a threshold.
-    - "recall": the expected share of the tokens of names, those with a label other than "O", that
-      are missed is at most 1 - ``confidence_level``, by conformal risk control [3]_. A token is
-      found, and should be looked at or hidden, if the best path has a name there, or if the
-      probability that its label is not "O" reaches a threshold. A share is of one sequence that
-      has names, or, if there are groups, of one group; the promise is of its mean.
+      whole sequence [1]_, [2]_.
+    - "recall": the expected share of the tokens of names (labels other than "O") that are missed is
+      at most 1 - ``confidence_level``, by conformal risk control [3]_. A token is found if the best
+      path has a name there, or if the probability that its label is not "O" reaches a threshold.
+      The share is of one sequence, or group, that has names.
     - "token": the expected share of the tokens of a sequence, or group, whose set of labels lacks
       the true one is at most 1 - ``confidence_level`` [3]_.
 
-    It holds on average over calibration and new sequences, if these could be *exchanged*: if they
-    were drawn from the same source, in random order, such as sentences of the same days. If the
-    sentences of a document resemble each other, documents are drawn, so give them as ``groups``.
-    Other days, sources or annotators are no such draw, and nothing is promised for them.
+    The promise holds on average over calibration and new sequences that are *exchangeable*: drawn
+    from the same source in random order. Where the sentences of a document resemble each other,
+    documents are drawn, so give them as ``groups``. Nothing is promised for other times, sources or
+    annotators.
 
     To calibrate, call :meth:`conformalize` with sequences that ``fit`` has not seen. With ``cv``,
-    ``fit`` does it with the training sequences, each scored by a model of the others. Such models
-    are of a little less data than the final one, and close to it, but there is no guarantee: the
-    jackknife+ and CV+, which need all these models to predict, have one for 1 - 2 (1 -
-    ``confidence_level``) only [4]_.
+    ``fit`` calibrates with the training sequences, each scored by a model of the others. This is
+    close, but not guaranteed: the jackknife+ and CV+, which predict with all these models, only
+    guarantee 1 - 2 (1 - ``confidence_level``) [4]_.
 
     Parameters
     ----------
@@ -69,21 +67,21 @@ class ConformalSequenceClassifier(WrappingClassifier):
         A sequence classifier, or a pipeline or search that ends in one. If it is fitted,
         ``conformalize`` needs no ``fit`` before it.
     confidence_level : float, default=0.9
-        In (0, 1).
+        What is promised, in (0, 1).
     target : {"labelling", "recall", "token"}, default="labelling"
-        What is promised.
+        What the promise is about, see above.
+    cv : None, "left_out", int, splitter or iterable of splits, default=None
+        The folds by which ``fit`` calibrates; None if it does not. "left_out" leaves out one
+        sequence, or one group, at a time; for an :class:`EmpiricalCRF` without ``exponents="fit"``
+        this is exact and takes seconds.
+    unit : {"token", "span"}, default="token"
+        What "recall" counts: tokens of names, or whole names, which are missed unless all their
+        tokens are found.
+    k : int, default=100
+        For "labelling": how many of the most probable labellings a set can have at most.
     {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict.
-    unit : {"token", "span"}, default="token"
-        What "recall" counts: tokens of names, or names, which are missed unless all their tokens
-        are found.
-    k : int, default=100
-        Of "labelling": the labellings in a set are among the ``k`` most probable ones.
-    cv : None, "left_out", int, splitter or iterable of splits, default=None
-        By which folds ``fit`` calibrates; None if it does not. "left_out" leaves out one sequence,
-        or one group, at a time; for an :class:`EmpiricalCRF` without ``exponents="fit"`` this is
-        exact and takes seconds.
 
     Attributes
     ----------
@@ -91,11 +89,11 @@ class ConformalSequenceClassifier(WrappingClassifier):
     estimator_ : estimator
         The fitted estimator.
     threshold_ : float
-        The least probability of what belongs to a set; only after calibration.
+        The least probability of what belongs to a set; there after calibration.
     n_calibration_ : int
-        The number of sequences, or groups, behind it.
+        The number of sequences, or groups, that it was calibrated with.
     promise_ : dict
-        The target and the confidence level that it was calibrated for, and the unit or ``k``.
+        The parameters that it was calibrated for: target, confidence level, and unit or ``k``.
     {n_features_in_}
     {feature_names_in_}
 
@@ -134,11 +132,11 @@ class ConformalSequenceClassifier(WrappingClassifier):
     confidence_level: float = 0.9
     target: str = "labelling"
     _: KW_ONLY
-    sample_unit: str = "sequence"
-    n_jobs: int | None = None
+    cv: Any = None
     unit: str = "token"
     k: int = 100
-    cv: Any = None
+    sample_unit: str = "sequence"
+    n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict] = {
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
@@ -213,7 +211,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
         return self
 
     def predict_set(self, X: Any) -> Any:
-        """Return what is probable enough to keep the promise.
+        """Return the sets of labellings or labels that keep the promise.
 
         Parameters
         ----------
@@ -252,9 +250,8 @@ class ConformalSequenceClassifier(WrappingClassifier):
         Parameters
         ----------
         X : as in :meth:`predict`
-        scheme : {{"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}}, \
-                default="auto"
-            How labels spell spans; "auto" is as they show, and IO for bare types.
+        scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="auto"
+            How labels spell spans; "auto" detects it from the labels.
 
         Returns
         -------
@@ -268,7 +265,7 @@ class ConformalSequenceClassifier(WrappingClassifier):
         NotFittedError
             If the target is "recall" and nothing was calibrated yet.
         Unsupported
-            If the structure of X cannot do this: only sequences can.
+            If X has other links than sequences, such as trees.
         """
         if self.target != "recall":
             return super().predict_spans(X, scheme)

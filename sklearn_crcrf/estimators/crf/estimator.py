@@ -66,8 +66,8 @@ default="log_loss"
     {sigma}
     {c1}
     features : {"all", "observed"} or callable, default="all"
-        Whether there is a weight for every pair of attribute and label, and of two labels, or
-        only for the pairs that occur in training; or what chooses them, see
+        Which pairs of attribute and label, and of two labels, have a weight: all, or those that
+        occur in training. A callable chooses them, see
         :mod:`sklearn_crcrf.estimators.crf.features`.
     {min_freq}
     {boundaries}
@@ -80,12 +80,11 @@ default="log_loss"
     {max_iter}
     {tol}
     init : {"auto", "zeros", "empirical", "log_loss"}, estimator or Weights, default="auto"
-        Where training starts: "empirical" counts how often attributes and labels occur together,
-        "log_loss" is the maximum of the likelihood with a sigma of 1, and an estimator of this
-        package with ``coef_`` is trained first, and attributes of the same name get its weights.
-        :class:`EmpiricalCRF` (``zeros="smoothed"``) and :class:`HMM` give weights to words and
-        other symbols, and to the columns of a sparse X. "auto" is "zeros", or
-        "log_loss" if the criterion is not convex or not smooth.
+        Where training starts. "empirical" takes weights from counts of attributes and labels,
+        "log_loss" from a fit of the log loss with a sigma of 1. An estimator of this package with
+        ``coef_``, such as :class:`EmpiricalCRF` (``zeros="smoothed"``) or :class:`HMM`, is trained
+        first, and attributes of the same name get its weights. "auto" is "zeros", or "log_loss" if
+        the criterion is not convex or not smooth.
     {warm_start}
     {class_weight}
     {validation_fraction}
@@ -97,11 +96,10 @@ default="log_loss"
     {dtype}
     {sample_unit}
     device : str or torch.device, default=None
-        Where torch, which is an extra, trains: "cuda", "cpu" or another that it has; None for the
-        kernels of this package. A model file can hold its name only. A device has the solver
-        "lbfgs", the criteria "log_loss", "softmax_margin", "pseudo_likelihood" and "piecewise", and
-        no ``edge_columns``; what it does not have is refused. On a GPU, ``dtype="float32"`` is
-        several times faster.
+        Where torch trains, such as "cuda" or "cpu"; None for the kernels of this package. A device
+        has only the solver "lbfgs", the criteria "log_loss", "softmax_margin", "pseudo_likelihood"
+        and "piecewise", and no ``edge_columns``. On a GPU, ``dtype="float32"`` is several times
+        faster. In a model file the device must be a str.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -210,14 +208,15 @@ default="log_loss"
 
         Parameters
         ----------
-        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too:
-            its parts are in memory one after another.
+        {X}
+            Except in GraphCRF and SemiMarkovCRF, it may be a
+            :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too, and of which
+            one part is in memory at a time.
         y : list of label lists, SequenceArray or 1-D array
-            Any hashable labels; None for a label that is not known, and a set for one of
-            several: then the likelihood is the sum over all labellings that agree. Or
-            probabilities of labels: arrays of shape (n_tokens, n_labels), or a SequenceArray of
-            such data, possibly CSR. Then the criterion must be the log loss, and is its expected
-            value.
+            Any hashable labels. None marks an unknown label, and a set lists the possible ones: the
+            likelihood is then the sum over all labellings that agree. Or, except in GraphCRF and
+            SemiMarkovCRF, probabilities of labels, for the expected log loss: arrays of shape
+            (n_tokens, n_labels), or a SequenceArray of such data, possibly CSR.
         {sample_weight}
         {labels}
         {pair_marginals}

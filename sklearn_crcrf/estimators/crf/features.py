@@ -23,6 +23,7 @@ class Features(NamedTuple):
     pairs : CSR of shape (n_attributes, n_labels) or None
         Its entries are the pairs of attribute and label; None for all pairs.
     transitions : bool ndarray of shape (n_labels, n_labels), row = previous label
+        Which pairs of labels have a weight.
 
     Examples
     --------
@@ -36,14 +37,14 @@ class Features(NamedTuple):
     transitions: np.ndarray
 
     def including(self, weights: Weights) -> "Features":
-        """These features, and the features of given weights, whose ``state`` is a matrix."""
+        """Add the features of given weights, whose ``state`` is a matrix."""
         if self.pairs is None:
             return self
         pairs = _ones(self.pairs) + _ones(weights.state)
         return Features(pairs, self.transitions | (weights.transition != 0))
 
     def without(self, attributes: np.ndarray) -> "Features":
-        """These features, without the pairs of the given attributes; all pairs stay all pairs."""
+        """Leave out the pairs of the given attributes; all pairs stay all pairs."""
         if len(attributes) == 0 or self.pairs is None:
             return self
         by_label = without_columns(sp.csr_array(self.pairs.T), attributes)
@@ -56,6 +57,7 @@ def all_features(corpus: Corpus, n_labels: int) -> Features:
     Parameters
     ----------
     corpus : Corpus
+        The training data, with numbered attributes and labels.
     n_labels : int
 
     Returns
@@ -79,6 +81,7 @@ def observed_features(corpus: Corpus, n_labels: int) -> Features:
     Parameters
     ----------
     corpus : Corpus
+        The training data, with numbered attributes and labels.
     n_labels : int
 
     Returns

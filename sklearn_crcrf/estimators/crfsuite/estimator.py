@@ -61,13 +61,13 @@ class CRFsuiteCRF(BaseSequenceClassifier):
     Parameters
     ----------
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
-        Limited-memory BFGS ("lbfgs", which None stands for), stochastic gradient descent, or, with
-        a weight for every pair of labels, and of attribute and label, the averaged perceptron
-        (:class:`StructuredPerceptron`), :class:`PassiveAggressiveCRF` or :class:`ArowCRF`.
-        The full names of CRFsuite, such as "averaged-perceptron", are understood too.
+        "lbfgs" (None) and "l2sgd" train a :class:`CRF`. "ap" is :class:`StructuredPerceptron`,
+        "pa" :class:`PassiveAggressiveCRF` and "arow" :class:`ArowCRF`, with a weight for every pair
+        of labels, and of attribute and label. Full names of CRFsuite, such as
+        "averaged-perceptron", are taken too.
     min_freq : float, default=None
-        Features, that is pairs of attribute and label or of two labels, that occur fewer times
-        have no weight. None is 0.
+        Pairs of attribute and label, and of two labels, that occur fewer times have no weight. None
+        is 0.
     all_possible_states, all_possible_transitions : bool, default=None
         Whether pairs of attribute and label, and of two labels, that do not occur in training
         have weights too. None is False.
@@ -77,7 +77,8 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         c2. Both are named as in CRFsuite; c1 is the same as in :class:`CRF`, and c2 is
         ``1 / (2 sigma ** 2)``.
     max_iterations : int, default=None
-        None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for the others.
+        Maximum number of iterations. None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for
+        the others.
     num_memories : int, default=None
         Of "lbfgs": number of last steps that the direction is computed from. None is 6 if
         ``max_iterations`` is at most 100, so that training takes the steps of CRFsuite; else more.
@@ -85,16 +86,16 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         Of "lbfgs": training also stops when the length of the gradient is at most this part of
         that of the weights, or this if that is below 1. None is 1e-5.
     period : int, default=None
-        None is 10.
+        Number of iterations over which ``delta`` is measured. None is 10.
     delta : float, default=None
         Training stops when the objective fell by less than this part over ``period``
         iterations. None is 1e-5 for "lbfgs", and 1e-6 for "l2sgd".
     linesearch, max_linesearch : object, default=None
         Accepted and ignored: it changes the search for the optimum, not the optimum.
     calibration_eta, calibration_rate, calibration_samples : object, default=None
-        As ``linesearch``.
+        Accepted and ignored, as ``linesearch`` is.
     calibration_candidates, calibration_max_trials : object, default=None
-        As ``linesearch``.
+        Accepted and ignored, as ``linesearch`` is.
     pa_type : {0, 1, 2}, default=None
         Of "pa": steps without a limit, PA-I, or PA-II. None is 1.
     c : float, default=None
@@ -105,8 +106,7 @@ class CRFsuiteCRF(BaseSequenceClassifier):
     averaging : bool, default=None
         Of "pa": whether the mean of the weights after all steps is taken. None is True.
     variance, gamma : float, default=None
-        Of "arow": variance of the weights before training, and the counterweight of steps. None
-        is 1.
+        Of "arow", as in :class:`ArowCRF`. None is 1.
     verbose : bool, default=False
         Print a line after each iteration, and the accuracy on development data.
     model_filename : str or path-like, default=None
@@ -116,19 +116,20 @@ class CRFsuiteCRF(BaseSequenceClassifier):
     keep_tempfiles : bool, default=False
         Accepted and ignored: there are no temporary files.
     trainer_cls : object, default=None
-        As ``linesearch``.
+        Accepted and ignored, as ``linesearch`` is.
     device : str or torch.device, default=None
         Of "lbfgs" without c1: where torch trains, as in :class:`CRF`.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
-        Of all but "lbfgs".
+        Orders the sequences; "lbfgs" does not use it.
 
     Attributes
     ----------
     crf_ : CRF, StructuredPerceptron, PassiveAggressiveCRF or ArowCRF
         What is trained, on the rows that ``vectorizer_`` makes.
     vectorizer_ : SequenceVectorizer
+        Turns feature dicts into rows.
     dev_score_ : float or None
         Accuracy of the labels of ``X_dev``, if it was given.
     tagger_ : :class:`~sklearn_crcrf.estimators.crfsuite.tagger.CRFsuiteTagger`
@@ -228,10 +229,12 @@ class CRFsuiteCRF(BaseSequenceClassifier):
             values may also be bytes in UTF-8. A sequence may be a generator, or a
             ``pycrfsuite.ItemSequence``. A GraphArray holds trees.
         y : list or generator of label lists
-        X_dev, y_dev : as X and y, optional
-            Sequences that the model is evaluated on after each iteration; training does not depend
-            on them.
+            Any hashable labels.
+        X_dev, y_dev : sequences and labels like X and y, optional
+            Data that the model is evaluated on after each iteration; training does not depend on
+            it.
         sample_weight : array-like of shape (n_sequences,), optional
+            One weight for each sequence.
 
         Returns
         -------
@@ -364,15 +367,16 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         Parameters
         ----------
         xseq : list of dicts
+            The tokens of a sequence.
 
         Returns
         -------
-        labels : list
+        list of labels
         """
         return CRFsuiteTagger(self).tag(xseq)
 
     def predict_marginals(self, X: Any) -> list[list[dict]]:
-        """Marginal probabilities of the labels of each token.
+        """Return the probabilities of the labels of each token.
 
         Parameters
         ----------
@@ -389,23 +393,24 @@ class CRFsuiteCRF(BaseSequenceClassifier):
         return LabelLists([tokens[a:b] for a, b in pairwise(marginals.offsets)])
 
     def predict_marginals_single(self, xseq: Any) -> list[dict]:
-        """Marginal probabilities of the labels of each token of one sequence.
+        """Return the probabilities of the labels of each token of one sequence.
 
         Parameters
         ----------
         xseq : list of dicts
+            The tokens of a sequence.
 
         Returns
         -------
-        probabilities : list of dicts
-            From labels to probabilities, one for each token.
+        list of dicts
+            A dict ``{label: probability}`` for each token.
         """
         tagger = CRFsuiteTagger(self)
         tagger.set(xseq)
         return [dict(zip(tagger.labels(), row, strict=True)) for row in tagger.marginals()]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of the labels of all tokens.
+        """Return the accuracy of the labels of all tokens.
 
         Parameters
         ----------

@@ -38,11 +38,12 @@ class CRFsuiteTagger(SequenceTagger):
     Parameters
     ----------
     crf : CRFsuiteCRF
+        The fitted model.
 
     Notes
     -----
-    Its weights are copied for the first sequence, and again when other arrays take their place; a
-    weight that is changed in place is not noticed.
+    Weights are copied for the first sequence, and again after a new fit; a weight that is changed
+    in place is not noticed.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class CRFsuiteTagger(SequenceTagger):
         self._crf = crf
 
     def info(self) -> SimpleNamespace:
-        """Labels and attributes with their numbers, and weights, as ``pycrfsuite`` has them."""
+        """Return labels and attributes with their numbers, and weights, as ``pycrfsuite`` does."""
         crf = self._crf
         return SimpleNamespace(
             header={"type": "FOMC"},

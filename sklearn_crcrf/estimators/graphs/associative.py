@@ -54,13 +54,15 @@ class AssociativeMarkovNetwork(GraphCRF):
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
         What each type or attribute of edges adds to it.
     edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
+        Such as ``"edge=vertical"``, or ``"edge0"``.
     {attribute_names_}
     begin_, end_ : ndarray of shape (n_labels,)
         Zero: nodes of graphs have no order.
     {state_features_}
     {transition_features_}
     {loss_curve_}
-    {validation_curve_}
+    validation_curve_ : list of float
+        Empty, as no samples are held out.
     {n_iter_}
     {converged_}
     n_inference_iter_ : int
@@ -101,4 +103,25 @@ class AssociativeMarkovNetwork(GraphCRF):
     associative: bool = field(init=False, default=True)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AssociativeMarkovNetwork":
+        """Train on labelled graphs.
+
+        Parameters
+        ----------
+        X : GraphArray
+            The graphs, whose edges should join nodes of the same label more often than not.
+        y : list of label lists, or SequenceArray
+            The labels of the nodes; nodes with the label None are left out, with their edges.
+        {sample_weight}
+
+        Returns
+        -------
+        self
+            If training fails, it stays as it was; if it is interrupted, it has the weights of the
+            last iteration.
+
+        Raises
+        ------
+        ValueError
+            If no node has a label, or input is not valid; the message says where.
+        """
         return super().fit(X, y, sample_weight)

@@ -115,7 +115,8 @@ default="pseudo_likelihood"
     {state_features_}
     {transition_features_}
     {loss_curve_}
-    {validation_curve_}
+    validation_curve_ : list of float
+        Empty, as no samples are held out.
     {n_iter_}
     {converged_}
     n_inference_iter_ : int

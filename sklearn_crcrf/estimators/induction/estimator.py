@@ -51,15 +51,16 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
     Parameters
     ----------
     estimator : CRF, default=None
-        What is trained; a CRF of sequences or trees, ``CRF()`` for None. Its ``sigma`` and ``c1``
-        are the penalty of new features too, its ``features`` choose the transitions, and columns of
-        fewer tokens than its ``min_freq`` are left out.
+        The CRF to train, ``CRF()`` for None. Its ``sigma`` and ``c1`` penalise new features too,
+        its ``features`` choose the transitions, and columns of fewer tokens than its ``min_freq``
+        are left out.
     candidates : {"conjunctions", "attributes"}, default="conjunctions"
-        What can become a column: conjunctions too, or single attributes only.
+        What can become a column: attributes and conjunctions, or attributes only.
     max_order : int, default=3
-        Most attributes of a conjunction. A longer one extends a conjunction that was chosen before.
+        Maximum number of attributes in a conjunction. A longer one extends a conjunction that was
+        chosen before.
     n_rounds : int, default=6
-        Most rounds. The number of new features doubles from each round to the next.
+        Maximum number of rounds. The number of new features doubles from each round to the next.
     criterion : {"gain", "gradient"}, default="gain"
         How candidates are ranked: by the gain in the log-likelihood that a feature has when all
         other weights and the marginals of neighbours stay as they are, or by how far the
@@ -69,7 +70,7 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         The gain, or the excess of the gradient, must be larger. There are many more conjunctions
         than attributes, so the gain of a conjunction counts divided by its number of attributes.
     max_features : int, default=16000
-        Most pairs of column and label that are chosen.
+        Maximum number of features, pairs of column and label.
     max_proba : float, default=0.9
         Conjunctions are made at tokens whose known label has at most this marginal; 1 for all.
     round_iter : int, default=12
@@ -161,22 +162,22 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
 
     @property
     def coef_(self) -> sp.csr_array:
-        """The weights of the columns."""
+        """The weights, CSR of shape (n_attributes, n_labels)."""
         return self.estimator_.coef_
 
     @property
     def transitions_(self) -> np.ndarray:
-        """The weights of pairs of labels."""
+        """The weight of each pair of a label and the next one; row = previous label."""
         return self.estimator_.transitions_
 
     @property
     def attribute_names_(self) -> np.ndarray:
-        """The names of the columns."""
+        """The name of each row of ``coef_``: attributes of X, joined by ``" & "``."""
         return self.estimator_.attribute_names_
 
     @property
     def features_(self) -> list[tuple[str, Any]]:
-        """The chosen pairs of column and label."""
+        """The chosen pairs of column and label, in the order in which they were chosen."""
         names = self.get_feature_names_out()[self._places].tolist()
         return list(zip(names, self.classes_[self._labels].tolist(), strict=True))
 

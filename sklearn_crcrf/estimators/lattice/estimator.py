@@ -59,15 +59,14 @@ class LatticeCRF(CallbackSupportMixin, LinearClassifier):
     """CRF of first, second or third order, over the labels that a fast model finds likely [1]_.
 
     A model that is fitted by counting proposes a few candidate labels for each token, mostly one
-    or two of hundreds. The CRF is trained and predicts over the paths of candidates only; over
-    these it is exact. So its time hardly depends on the number of labels, and scores of three or
-    four labels in a row are affordable. On training data the candidates are proposed by models
-    that have not seen the sequence, and the gold label is always one of them.
+    or two of hundreds. Training and prediction sum over the paths of candidates only, exactly. So
+    the time hardly depends on the number of labels, and scores of three or four labels in a row
+    are affordable. In training, the candidates of a sequence come from a model that has not seen
+    it, and the gold label is always one of them.
 
-    The log-probability of a candidate is a feature, whose weight is learned for each label. So the
-    model starts where the first model ends, and ends near it where few labels but "O" are found.
-    For that feature not to be ignored among thousands of attributes that fit the training data
-    exactly, half of the attributes of each token, chosen at random, are left out during training.
+    The log-probability of a candidate is a feature with a weight for each label, so training starts
+    from the first model. Half of the attributes of each token, chosen at random, are left out
+    during training, so that this feature is not ignored among thousands of attributes.
 
     Parameters
     ----------
@@ -77,10 +76,9 @@ class LatticeCRF(CallbackSupportMixin, LinearClassifier):
         The model that proposes candidates: a classifier of this package with probabilities;
         "empirical" is ``EmpiricalCRF(order=min(order, 2))``.
     threshold : float or "auto", default="auto"
-        Labels of a lower posterior probability are no candidates. "auto" finds the greatest
-        threshold from 1e-10 to 1e-4 that leaves out about 0.15 % of the gold labels of the folds,
-        or less: the more over-confident the model is, the lower it is. There are at most about
-        four candidates per token, though.
+        The least probability of a candidate. "auto" is the greatest value from 1e-10 to 1e-4 that
+        leaves out at most about 0.15 % of the gold labels of the folds, and lets tokens have about
+        four candidates at most on average.
     cv : int, default=5
         Number of folds, or of sequences if there are fewer. The candidates of the sequences of a
         fold are proposed by a model that is fitted to the other folds. A fold has up to ten blocks
@@ -88,8 +86,8 @@ class LatticeCRF(CallbackSupportMixin, LinearClassifier):
     candidate_scores : bool, default=True
         Whether the log-probability of a candidate is a feature.
     transformer : transformer, default=None
-        Makes attributes of tokens from X, such as a pipeline of :class:`Window` and others. The
-        model that proposes candidates sees X itself. By default both see X.
+        Makes the attributes of tokens, such as :func:`text_features`. The model that proposes
+        candidates sees X itself. By default both see X.
     dropout : float, default=0.5
         Probability that an attribute of a token is left out in training. The values of the others
         are divided by the probability of staying. "adagrad" draws anew in each epoch, other
@@ -133,6 +131,7 @@ default="adagrad"
     candidate_model_ : estimator
         The model that proposes candidates, fitted to all data.
     transformer_ : transformer or None
+        The fitted transformer.
     coef_ : CSR of shape (n_attributes, n_labels)
         The weight of each attribute for each label.
     candidate_coef_ : ndarray of shape (n_labels,)
@@ -141,9 +140,9 @@ default="adagrad"
         The weights of tuples of labels that follow each other; None stands for the begin or the
         end of a sequence.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        The weights of pairs among these.
+        The weights of the pairs in ``label_runs_``.
     begin_, end_ : ndarray of shape (n_labels,)
-        The weights of pairs with a begin or an end.
+        The weights of the first and the last labels of sequences.
     {attribute_names_}
     {state_features_}
     {transition_features_}
@@ -218,7 +217,9 @@ default="adagrad"
 
         Parameters
         ----------
-        {X}
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            Sequences of token strings, of feature dicts, or of rows of numbers; a DataFrame with
+            the index (sequence, position) has a token in each row.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; partial labels are not accepted.
         {sample_weight}
@@ -226,7 +227,7 @@ default="adagrad"
         Returns
         -------
         LatticeCRF
-            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            Itself. If training fails, it stays as it was; if it is interrupted, it
             has the weights of the last iteration.
 
         Raises

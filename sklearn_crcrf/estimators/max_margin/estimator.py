@@ -55,10 +55,9 @@ class MaxMarginCRF(ExamplesClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the margin relative to the norm of the weights; in (0, inf). It is
-        ``sigma ** 2`` for the sigma of :class:`CRF`, whose penalty is
-        :math:`\lVert w \rVert^2 / (2 C)` as well. Named ``C`` as in scikit-learn's support vector
-        machines, since this estimator is one. The larger it is, the more passes are needed.
+        Weight of the margin relative to the norm of the weights, in (0, inf): the C of
+        scikit-learn's support vector machines, and ``sigma ** 2`` for the sigma of :class:`CRF`.
+        The larger it is, the more passes are needed.
     solver : {"bcfw", "smo", "eg", "subgradient"}, default="bcfw"
         Block-coordinate Frank-Wolfe [2]_; sequential minimal optimisation over pairs of
         labellings [1]_; the online exponentiated gradient [3]_; or averaged stochastic
@@ -168,7 +167,7 @@ class MaxMarginCRF(ExamplesClassifier):
         Returns
         -------
         MaxMarginCRF
-            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            Itself. If training fails, it stays as it was; if it is interrupted, it
             has the best weights of the completed passes.
 
         Raises

@@ -86,6 +86,7 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
     named_estimators_ : Bunch
         The fitted experts, by name.
     weights_ : ndarray of shape (n_experts,)
+        The weights of the experts, which sum to 1.
     loss_curve_ : list of float
         The mean loss of the sequences that are held out, after each iteration that learns the
         weights; none if they are given, or there is one expert.
@@ -133,11 +134,12 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
     }
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, the experts by name, and the parameters of the experts.
+        """Return parameters, the experts by name, and the parameters of the experts.
 
         Parameters
         ----------
         deep : bool, default=True
+            Whether to return the experts and their parameters too.
 
         Returns
         -------
@@ -146,11 +148,12 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
         return self._get_params("estimators", deep=deep)
 
     def set_params(self, **params: Any) -> "OpinionPoolCRF":
-        """Set parameters; the name of an expert is the parameter that replaces it.
+        """Set parameters, such as ``crf=...`` or ``crf__sigma=...`` for the expert "crf".
 
         Parameters
         ----------
         **params
+            The new values.
 
         Returns
         -------
@@ -187,9 +190,8 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
         Returns
         -------
         OpinionPoolCRF
-            The estimator itself. If fitting fails, it stays as it was; so it does if it is
-            interrupted, but for an interrupt while the weights are learned: then it has the weights
-            of the last iteration.
+            Itself. If fitting fails or is interrupted, it stays as it was; but an interrupt while
+            the weights are learned keeps the weights of the last iteration.
 
         Raises
         ------

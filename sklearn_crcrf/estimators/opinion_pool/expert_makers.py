@@ -18,7 +18,7 @@ OFFSETS = {"before": (-2, -1), "here": (0,), "after": (1, 2)}
 def random_experts(
     estimator: Any, n_experts: int = 4, fraction: float = 0.5, random_state: Any = None
 ) -> list[tuple[str, Any]]:
-    """Experts that each see a random fraction of the attributes.
+    """Make experts that each see a random fraction of the attributes.
 
     Parameters
     ----------
@@ -26,9 +26,11 @@ def random_experts(
         Takes rows of numbers; for strings or feature dicts, put a
         :class:`~sklearn_crcrf.SequenceVectorizer` before the pool.
     n_experts : int, default=4
+        Number of experts.
     fraction : float, default=0.5
         Fraction of the attributes that each expert sees.
     random_state : int, RandomState or None, default=None
+        Chooses the attributes.
 
     Returns
     -------
@@ -59,7 +61,7 @@ def random_experts(
 def positional_experts(
     estimator: Any, offsets: Mapping[str, Collection[int]] = OFFSETS
 ) -> list[tuple[str, Any]]:
-    """Experts that see the symbols before, at, or after a token.
+    """Make experts that see the symbols before, at, or after a token.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def positional_experts(
 
 
 def label_experts(estimator: Any, labels: Mapping[str, Collection]) -> list[tuple[str, Any]]:
-    """Experts that each distinguish some labels and merge all others.
+    """Make experts that each distinguish some labels and merge all others.
 
     Parameters
     ----------

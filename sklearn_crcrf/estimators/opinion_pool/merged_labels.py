@@ -23,9 +23,9 @@ from .relabelled import relabelled
 class MergedLabels(WrappingClassifier):
     """A classifier that distinguishes some labels and merges all others.
 
-    The estimator is fitted to labels in which all others are replaced by the most frequent of
-    them. In its scores, every merged label has the scores of this label, so it can be an expert
-    of an :class:`~sklearn_crcrf.OpinionPoolCRF` beside experts for other labels.
+    The estimator is fitted to labels in which the most frequent of all others stands for them. In
+    predictions, every merged label has the scores of this one, so this can be an expert of an
+    :class:`~sklearn_crcrf.OpinionPoolCRF` beside experts for other labels.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class MergedLabels(WrappingClassifier):
         Returns
         -------
         MergedLabels
-            The estimator itself. If fitting fails, it stays as it was.
+            Itself. If fitting fails, it stays as it was.
 
         Raises
         ------

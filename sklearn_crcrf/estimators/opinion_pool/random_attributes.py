@@ -36,6 +36,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
     columns_ : ndarray of int
         The kept columns, in increasing order.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : ndarray of str objects
         Names of the columns of X, if it is a data frame.
 
@@ -97,7 +98,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         return kept if sequences is None else sequences.with_data(kept)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the kept columns.
+        """Return the names of the kept columns.
 
         Parameters
         ----------

@@ -164,7 +164,7 @@ default="balanced"
         Returns
         -------
         OutputCodeCRF
-            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            Itself. If training fails, it stays as it was; if it is interrupted, it
             has the weights of the last iteration.
 
         Raises
@@ -223,7 +223,8 @@ default="balanced"
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
+            The sequences to label, in any form that :meth:`fit` takes.
         {allowed}
         {subject_to}
 

@@ -29,7 +29,7 @@ class ArowCRF(OnlineClassifier):
 
     with n the number of wrong labels, so that weights that have changed often change less. The last
     weights are used. The weight of a sequence divides its gamma. Variances begin anew in each call
-    of ``fit`` and ``partial_fit``. Units whose links make loops are not accepted.
+    of ``fit`` and ``partial_fit``.
 
     Parameters
     ----------

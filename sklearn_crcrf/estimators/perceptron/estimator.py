@@ -123,7 +123,8 @@ class StructuredPerceptron(OnlineClassifier):
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+        X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
+            The sequences to label, in any form that :meth:`fit` takes.
         {allowed}
         {subject_to}
 

@@ -92,8 +92,8 @@ class OnlineClassifier(OnlineParameters, ExamplesClassifier):
 
         Parameters
         ----------
-        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too:
-            its parts are in memory one after another.
+        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too, and of
+            which one part is in memory at a time.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; partial labels are not accepted.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
@@ -104,7 +104,7 @@ class OnlineClassifier(OnlineParameters, ExamplesClassifier):
         Returns
         -------
         self
-            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            If training fails, it stays as it was; if it is interrupted, it
             has the weights of the last complete epoch.
 
         Raises

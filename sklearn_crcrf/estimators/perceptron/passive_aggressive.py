@@ -31,16 +31,16 @@ class PassiveAggressiveCRF(OnlineClassifier):
        \text{ for the squared hinge loss.}
        \end{aligned}
 
-    The weight of a sequence multiplies C. Units whose links make loops are not accepted.
+    The weight of a sequence multiplies C.
 
     Parameters
     ----------
     C : float, default=1.0
         Limit of the steps. ``numpy.inf`` is no limit.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        PA-I or PA-II of the paper.
+        PA-I ("hinge") or PA-II ("squared_hinge") of the paper.
     margin : {"sqrt", "one"}, default="sqrt"
-        The square root of the number of wrong labels, or 1.
+        The square root of the number of wrong labels of y', or 1.
     averaging : {"mean", "none"}, default="mean"
         Predict with the mean of the weights after all steps, or with the last weights.
     max_iter : int, default=10

@@ -38,10 +38,8 @@ class SemiMarkovCRF(CRF):
        \\mathrm{length\\_coef}_{\\mathrm{type}, \\mathrm{length}} +
        \\phi(x, s, e)^\\top \\mathrm{segment\\_coef}_{\\cdot, \\mathrm{type}},
 
-    where :math:`\\phi` are the features of the span that a :class:`SegmentedArray` holds. So all
-    features of tokens are used as in a CRF, and labels are read and written in the same scheme;
-    labellings that spell no segmentation are impossible. Segments longer than ``max_length`` have
-    one common length and no features of their span; none is too long to be found.
+    where :math:`\\phi` are the features of the span that a :class:`SegmentedArray` holds. Tokens
+    have the same features as in a CRF; labellings that spell no segmentation are impossible.
 
     Without features of segments it is as accurate as a CRF that is constrained to the scheme. It
     gains where whole segments can be compared with something, such as a list of names.
@@ -58,7 +56,8 @@ class SemiMarkovCRF(CRF):
     features : {"all", "observed"} or callable, default="observed"
         Which features of tokens have a weight, as in :class:`CRF`.
     {min_freq}
-    {boundaries}
+    boundaries : bool, default=False
+        Whether the first and last labels of sequences have weights too.
     {constraints}
     solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", \
 "gpd-quickprop", "gis", "bundle"}, default="auto"
@@ -83,10 +82,11 @@ class SemiMarkovCRF(CRF):
         Standard deviation of the Gaussian prior of the weights of lengths and of features of
         segments; by default sigma.
     max_length : int, default=8
-        The longest length of a segment that has a weight of its own.
+        Segments of up to this length have a weight of their length, and features of their span;
+        all longer ones, which are found too, share one weight and have no features.
     scheme : {"IOB2", "IOBES", "BIOES", "BILOU", "BMES"}, default="IOB2"
-        How labels spell segments. A label that the scheme does not know is a label of single tokens
-        between segments, as "O" is.
+        How labels spell segments. Labels that are not of the scheme are for tokens between
+        segments, like "O".
 
     Attributes
     ----------
@@ -96,7 +96,9 @@ class SemiMarkovCRF(CRF):
     length_ : ndarray of shape (n_types, max_length + 1)
         The weight of each length from 1 on, and of all longer lengths.
     segment_coef_ : ndarray of shape (n_segment_features, n_types)
+        The weight of each feature of segments for each type.
     segment_feature_names_ : ndarray of shape (n_segment_features,)
+        The feature of each row of ``segment_coef_``.
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
         The weight of each attribute for each label; sparse if features are "observed" or c1 is
         positive.
@@ -155,7 +157,7 @@ class SemiMarkovCRF(CRF):
 
     @property
     def segment_types_(self) -> np.ndarray:
-        """The types of segments."""
+        """The types of segments, which are the labels without their prefixes."""
         return self._roles().types
 
     def _roles(self) -> Roles:

@@ -57,7 +57,7 @@ class SegmentFeatures(HasWordColumn, SpanTransformer):
         How labels spell segments.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the one with the
-        most different words, whatever the order; if the choice is close, there is a warning.
+        most different words; if the choice is close, there is a warning.
 
     Attributes
     ----------

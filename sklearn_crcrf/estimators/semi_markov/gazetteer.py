@@ -60,7 +60,7 @@ class SegmentGazetteer(HasWordColumn, SpanTransformer):
         Whether upper and lower case are treated as equal.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the one with the
-        most different words, whatever the order; if the choice is close, there is a warning.
+        most different words; if the choice is close, there is a warning.
 
     Attributes
     ----------

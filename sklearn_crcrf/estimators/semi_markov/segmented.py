@@ -87,11 +87,11 @@ class SegmentedArray(SequenceArray):
         return SegmentedArray(self.data.copy(), self.offsets.copy(), spans, self.names.copy())
 
     def with_data(self, data: Any) -> "SegmentedArray":
-        """As :meth:`SequenceArray.with_data`; the spans stay."""
+        """Return the same sequences and spans with other data."""
         return SegmentedArray(data, self.offsets, self.spans, self.names)
 
     def checked(self, name: str) -> "SegmentedArray":
-        """As :meth:`SequenceArray.checked`; the spans are checked too."""
+        """Return the array, checked again with its spans; see :meth:`SequenceArray.checked`."""
         tokens = SequenceArray(self.data, self.offsets).checked(name)
         return SegmentedArray(tokens.data, tokens.offsets, self.spans, self.names)
 

@@ -99,8 +99,8 @@ class SeparateCRF(BaseSequenceClassifier):
         Without two different pairs of labels, rates are counted.
     edge_columns : collection of str or int, default=None
         The columns of X, or keys of feature dicts, that pairs see of both nodes; None for all.
-    {sigma}
-        This is the prior of the counted rates.
+    sigma : float, default=1.0
+        Width of the prior of the counted rates, from 1e-18 to inf; a smaller one smooths more.
     symmetric : "fit" or bool, default="fit"
         Whether rates are the same in both directions of an edge; "fit" chooses it on held-out
         labels. Only for graphs with cycles: in sequences and forests rates have the direction of
@@ -135,6 +135,7 @@ class SeparateCRF(BaseSequenceClassifier):
     share_ : float
         The share of the counted rates in those of pairs; 1 if rates are counted.
     exponent_ : float
+        The exponent in use.
     symmetric_ : bool
         Whether rates are the same in both directions.
     rates_ : ndarray of shape (n_labels, n_labels), row = previous label
@@ -218,8 +219,8 @@ class SeparateCRF(BaseSequenceClassifier):
 
         Parameters
         ----------
-        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too:
-            its parts are in memory one after another. The classifiers must be a CRF then.
+        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too, and of
+            which one part is in memory at a time; then both classifiers must be a CRF.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; nodes with None, or with a set of labels, are not trained on.
         {sample_weight}
