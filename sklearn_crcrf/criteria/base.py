@@ -13,9 +13,8 @@ from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 class Criterion(BaseEstimator, ABC):
     """A training loss of labelled sequences, as a function of their scores.
 
-    A subclass defines the loss in ``__call__``, and overrides the attributes here whose defaults
-    do not fit. The arguments of ``__init__`` are parameters, as of any estimator: searches can set
-    them.
+    A subclass defines the loss in :meth:`__call__`, and overrides the attributes here whose
+    defaults do not fit. The arguments of ``__init__`` are parameters that searches can set.
 
     Examples
     --------
@@ -96,6 +95,7 @@ class Criterion(BaseEstimator, ABC):
         ----------
         structure, scores, y : as in ``__call__``
         weight : ndarray of shape (n_sequences,)
+            The weight of each sequence.
         out : ScoreGradient or ndarray of shape (n_tokens, n_labels), optional
             The score gradient to add to, or an array for the derivatives by the state scores.
 
@@ -187,6 +187,8 @@ class PlainCriterion(Criterion):
     Parameters
     ----------
     function : callable
+        Takes structure, scores and y, and returns losses and a pullback, as
+        :meth:`Criterion.__call__` does.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from .base import Criterion
 
 @dataclass(eq=False, repr=False)
 class MaxMargin(Criterion):
-    r"""By how much the gold path fails to beat all other paths with a margin, their cost [1]_.
+    r"""Hinge loss: the gold path should beat all others by the cost of their errors [1]_.
 
     .. math::
 

@@ -134,6 +134,7 @@ class MCEF1(Criterion):
         Parameters
         ----------
         classes : array-like of shape (n_labels,)
+            The labels, in the order of their ids.
 
         Returns
         -------

@@ -29,7 +29,21 @@ CRITERIA: dict[str, Criterion] = {
 
 
 def as_criterion(criterion: str | Callable) -> Criterion:
-    """Return the criterion of a name, or a criterion as it is, or a function as a criterion.
+    """Return a criterion, given its name, the criterion itself, or a function.
+
+    Parameters
+    ----------
+    criterion : str, Criterion or callable
+        A function returns losses and their pullback, as :meth:`Criterion.__call__` does.
+
+    Returns
+    -------
+    Criterion
+
+    Raises
+    ------
+    KeyError
+        If there is no criterion of this name.
 
     Examples
     --------
