@@ -37,6 +37,7 @@ def adagrad(
         before its step; ``forget_mean(state)``, which begins a new mean; and ``mean(state, n)``,
         the mean of the weights after each of n units.
     x0 : ndarray of shape (n_weights,)
+        Where it starts.
     max_iter : int, default=5
         Number of epochs.
     callback : callable, optional
@@ -44,6 +45,7 @@ def adagrad(
     rng : RandomState
         Orders the units.
     rate : float, default=0.1
+        What steps are multiplied by.
 
     Returns
     -------

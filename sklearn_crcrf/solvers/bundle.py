@@ -42,12 +42,14 @@ def bundle(
     fun : callable
         Maps x to the objective, with the penalty, and its gradient, or a subgradient.
     x0 : ndarray of shape (n_weights,), float32 or float64
+        Where it starts.
     sigma : float
-        Of the penalty, finite.
+        Standard deviation of the Gaussian prior, finite.
     lower : ndarray of shape (n_weights,), optional
         Bounds of the weights: 0 for a weight that must not be negative, -inf for one without a
         bound.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol : float, default=1e-3
         Training has converged when the objective is within this fraction of the minimum.
     callback : callable, optional

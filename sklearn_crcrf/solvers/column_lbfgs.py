@@ -33,7 +33,9 @@ def column_lbfgs(
     fun : callable
         Maps x to the objective of each column, and the gradient, an array like x.
     x0 : ndarray of shape (n_weights, n_columns), float32 or float64
+        Where it starts.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol : float, default=1e-5
         A column ends when its objective fell by at most ``tol`` of its value over ten iterations.
     callback : callable, optional

@@ -43,6 +43,7 @@ def gpd_quickprop(
     fun : callable
         The same objective, as :func:`quickprop` takes it.
     x0 : ndarray of shape (n_weights,), float32 or float64
+        Where it starts.
     max_iter : int, default=1000
         Number of epochs and of iterations of QuickProp together.
     tol : float, default=1e-5
@@ -52,6 +53,7 @@ def gpd_quickprop(
         Called with an OptimizeResult (x, fun, nit) after every epoch and iteration; may raise
         StopIteration.
     rng : RandomState
+        Orders the batches.
     rate : float, optional
         The first rate of the descent; by default the one with the lowest objective after ten epochs
         over a sample, or a quarter of it if the sample is not all.

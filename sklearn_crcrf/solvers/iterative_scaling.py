@@ -35,6 +35,7 @@ def iterative_scaling(
         Maps x to the negative log-likelihood of a log-linear model with features that are not
         negative, and to its gradient: expected minus empirical counts of the features.
     x0 : ndarray of shape (n_weights,), float32 or float64
+        Where it starts.
     empirical : array-like of shape (n_weights,), not negative
         Counts of the features. Without a prior the weight of a feature that does not occur has
         no finite optimum: it is not trained, and stays as in x0.

@@ -50,10 +50,11 @@ def lbfgs(
         Maps x to the objective, a float, and its gradient, an array like x. It must not keep or
         change x; it may return the same array every time.
     x0 : ndarray of shape (n_weights,), float32 or float64, or tensor of torch
-        All other vectors have the precision of x0; inner products are in double precision. With a
-        tensor ``fun`` and the callback get tensors, and all work is done on its device, in its
-        precision.
+        Where it starts. All other vectors have the precision of x0; inner products are in double
+        precision. With a tensor ``fun`` and the callback get tensors, and all work is done on its
+        device, in its precision.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol : float, default=1e-5
         Stop when the objective fell by at most ``tol`` of its value over ``period`` iterations.
     callback : callable, optional
@@ -67,6 +68,7 @@ def lbfgs(
     overwrite_x0 : bool, default=False
         Whether x0 may be overwritten, which saves the memory of a vector.
     period : int, default=10
+        Number of iterations over which ``tol`` is measured.
     epsilon : float, default=0.0
         Stop also when the length of the gradient is at most ``epsilon`` times that of x, or
         ``epsilon`` if x is shorter than 1.

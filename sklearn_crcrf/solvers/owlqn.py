@@ -47,12 +47,14 @@ def owlqn(
         The smooth part: maps x to a float and its gradient, an array like x. It must not keep
         or change x; it may return the same array every time.
     x0 : ndarray of shape (n_weights,), float32 or float64
+        Where it starts.
     c1 : float or array-like of shape (n_weights,), not negative
         Strength of the penalty; 0 for a weight without penalty.
-    max_iter, tol, callback, n_threads, overwrite_x0, period, epsilon : as in :func:`lbfgs`
+    max_iter, tol, callback : as in :func:`lbfgs`
     memory : int, optional
         Number of last steps that the direction is computed from; by default 6, and 20 after the
         first hundred iterations.
+    n_threads, overwrite_x0, period, epsilon : as in :func:`lbfgs`
     narrow : callable, optional
         Takes a bool array of the weights that are to move; returns fun as a function of these
         alone, all others being zero, which takes less time, and a bool array of its weights, which

@@ -35,7 +35,9 @@ def quickprop(
         Maps x to the objective, a float, and its gradient, an array like x. It must not keep or
         change x; it may return the same array every time.
     x0 : ndarray of shape (n_weights,), float32 or float64
+        Where it starts.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol, callback : as in :func:`lbfgs`
     first_step : float, default=0.01
         First step of the weight with the largest derivative at x0. It fixes the learning rate of

@@ -31,6 +31,7 @@ def bounded_lbfgs(
     lower : ndarray of shape (n_weights,)
         -inf for a weight without a bound.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol, callback : as in :func:`lbfgs`
 
     Returns
@@ -84,6 +85,7 @@ def conjugate_gradient(
     x0 : ndarray of shape (n_weights,), float32 or float64
         ``fun`` gets vectors in the precision of x0.
     max_iter : int, default=1000
+        Maximum number of iterations.
     tol, callback : as in :func:`lbfgs`
 
     Returns
@@ -130,6 +132,7 @@ def newton_cg(
     hessp : callable
         Maps x and a vector v to the product of the Hessian at x with v.
     max_iter : int, default=100
+        Maximum number of iterations.
     tol, callback : as in :func:`lbfgs`
 
     Returns

@@ -54,6 +54,7 @@ def sgd(
         out)``, which adds a multiple of the weights to a vector; and ``loss(state, batches)``, the
         loss of some batches, by default all, plus their share of the penalty.
     x0 : ndarray of shape (n_weights,)
+        Where it starts.
     max_iter : int, default=100
         Number of epochs.
     tol : float, default=1e-3
@@ -61,6 +62,7 @@ def sgd(
     callback : callable, optional
         Called with an OptimizeResult (x, fun, nit) after every epoch; may raise StopIteration.
     rng : RandomState
+        Orders the batches.
     rate : float, optional
         The first rate; by default it is found on a sample.
     n_seen : float, default=0.0
