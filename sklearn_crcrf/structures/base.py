@@ -142,7 +142,7 @@ class Structure(Capabilities, ABC):
 
     @abstractmethod
     def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        """Logarithms of the sums of potentials, exp of scores, over all labellings.
+        """Return log-partitions: logarithms of the sums of exp(score) over all labellings.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ or SoftLabels
         return self.log_partition(scores.allow(y))
 
     def marginals(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        """Log-partitions, and the probability of each label of each token.
+        """Return log-partitions, and the probability of each label of each token.
 
         Parameters
         ----------

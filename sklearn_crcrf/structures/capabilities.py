@@ -88,7 +88,7 @@ class Capabilities:
         raise Unsupported(self, "best_excluding")
 
     def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """Logarithms of the sums of potentials over all labellings but the given one of each unit.
+        """Return log-partitions over all labellings but the given one of each unit.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Capabilities:
     def unit_lattice(
         self, scores: Any, unit: int, also: np.ndarray | None = None
     ) -> tuple[Any, Any]:
-        """One unit of a structure with ``own_scores``, as a lattice.
+        """Return one unit of a structure with ``own_scores``, as a lattice.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Capabilities:
         raise Unsupported(self, "pieces")
 
     def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        """Probabilities of the labels of tokens, as functions of the scores.
+        """Return the probabilities of the labels of tokens, as functions of the scores.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class Capabilities:
         raise Unsupported(self, "token_marginals")
 
     def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
-        """Means of a linear function <v, f(y)> of the labelling y; its pullback is a covariance.
+        """Return means of a function <v, f(y)> of the labelling y; its pullback is a covariance.
 
         f(y) counts how often y uses each score. The covariance of <v, f(y)> and f(y) is the
         derivative of the mean by the scores. It is also the derivative of the expected f(y) in
@@ -266,7 +266,7 @@ class Capabilities:
         raise Unsupported(self, "covariance")
 
     def entropy(self, scores: Scores) -> np.ndarray:
-        """Entropy of the distribution of the labellings of each unit.
+        """Return the entropy of the distribution of the labellings of each unit.
 
         Parameters
         ----------
@@ -326,7 +326,7 @@ class Capabilities:
         following: np.ndarray | None = None,
         preceding: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Logarithms of the probabilities that runs of tokens have given labels.
+        """Return log-probabilities that runs of tokens have given labels.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class Capabilities:
         following: np.ndarray | None = None,
         preceding: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Pullback]:
-        """For each span, the best score with its labels minus the best score without them.
+        """Return the best score with the labels of a span minus the best score without them.
 
         Parameters
         ----------

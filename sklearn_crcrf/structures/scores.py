@@ -47,7 +47,7 @@ class TokenTransitions(NamedTuple):
 
     @classmethod
     def none(cls, n_tokens: int) -> "TokenTransitions":
-        """No entries: no token has transition scores of its own."""
+        """Return no entries: no token has transition scores of its own."""
         ids = np.empty(0, dtype=np.int32)
         return cls(np.full(n_tokens, -1), np.zeros(1, dtype=np.int64), ids, ids, np.empty(0))
 
@@ -55,7 +55,7 @@ class TokenTransitions(NamedTuple):
     def from_gains(
         cls, row: np.ndarray, gains: sp.csr_array, transition: np.ndarray
     ) -> "TokenTransitions":
-        """From the gains of single tokens over the common transition scores.
+        """Make them of the gains of single tokens over the common transition scores.
 
         Parameters
         ----------

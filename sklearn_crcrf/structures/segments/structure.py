@@ -41,7 +41,7 @@ class Spans(NamedTuple):
 
     @classmethod
     def none(cls, n_tokens: int) -> "Spans":
-        """No span has scores."""
+        """Return no spans."""
         nothing = np.zeros(n_tokens + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
         return cls(*nothing, sp.csr_array((0, 0)))
 
