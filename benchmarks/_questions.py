@@ -24,7 +24,7 @@ QUESTIONS = {
     "left_out": "What is it good for that counts can be subtracted?",
     "left_out_one_by_one": "What does it cost to learn, and to forget, one sentence?",
     "letters": "Which models read words letter by letter?",
-    "max_margin": "Which solver finds the widest margin?",
+    "max_margin": "Which max-margin solver gets closest to the minimum?",
     "memory": "How much memory does training take?",
     "output_codes": "Do output codes pay off with many labels?",
     "papers": "Are the figures of the papers reached?",
