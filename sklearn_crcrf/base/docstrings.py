@@ -7,7 +7,7 @@ sigma : float, default=1.0
     losses has the penalty :math:`\\lVert w \\rVert^2 / (2 \\sigma^2)`. It is ``1 / sqrt(2 c2)`` for
     the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
 c1 : float, default=0.0
-    Strength of the L1 penalty, which makes many weights exactly zero.
+    Strength of the L1 penalty, in [0, inf), which makes many weights exactly zero.
 min_freq : int, default=1
     The least number of tokens with an attribute; rarer attributes are left out.
 boundaries : bool, default=False
@@ -33,7 +33,7 @@ class_weight : None, "balanced" or dict, default=None
     Weights of labels; "balanced" gives rare labels more weight, as in scikit-learn. The weight
     of a sequence is the mean over its tokens.
 validation_fraction : float, default=None
-    Fraction of the sequences, chosen at random, that are held out for early stopping: training
+    Fraction of the sequences, in (0, 1), that are held out at random for early stopping: training
     ends after ``n_iter_no_change`` iterations without a lower loss of these sequences, and the
     best model is kept. None holds out nothing.
 solver_options : dict, default=None
