@@ -142,8 +142,8 @@ class EmpiricalCRF(CountingClassifier):
         exponent of the rates of label pairs, and "edges" of what the symbols of both tokens add to
         these; for trees and graphs see Notes.
     validation_fraction : float, default=0.1
-        Largest fraction of the tokens in a fold that is held out to fit exponents; the smaller,
-        the more folds. Folds consist of blocks of consecutive sequences.
+        Largest fraction of the tokens, in (0, 1), in a fold that is held out to fit exponents; the
+        smaller, the more folds. Folds consist of blocks of consecutive sequences.
     experts : list of str, default=None
         Templates of the attributes that predict a label besides the word and its spelling, such as
         ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.Window`. Each is smoothed towards the one

@@ -67,12 +67,13 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         absolute value of the gradient exceeds ``c1``. The gradient is grafting [2]_, which chooses
         the same features as ``CRF(c1=...)`` on the same candidates.
     min_gain : float, default=0.5
-        The gain, or the excess of the gradient, must be larger. There are many more conjunctions
-        than attributes, so the gain of a conjunction counts divided by its number of attributes.
+        The gain of a feature, or the excess of its gradient, must be larger; in [0, inf). There are
+        many more conjunctions than attributes, so the gain of a conjunction counts divided by its
+        number of attributes.
     max_features : int, default=16000
         Maximum number of features, pairs of column and label.
     max_proba : float, default=0.9
-        Conjunctions are made at tokens whose known label has at most this marginal; 1 for all.
+        Conjunctions are made at tokens whose known label has at most this probability, in [0, 1].
     round_iter : int, default=12
         Maximum number of iterations of training between two rounds.
     verbose : int, default=0

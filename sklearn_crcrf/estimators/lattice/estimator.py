@@ -89,9 +89,9 @@ class LatticeCRF(CallbackSupportMixin, LinearClassifier):
         Makes the attributes of tokens, such as :func:`text_features`. The model that proposes
         candidates sees X itself. By default both see X.
     dropout : float, default=0.5
-        Probability that an attribute of a token is left out in training. The values of the others
-        are divided by the probability of staying. "adagrad" draws anew in each epoch, other
-        solvers draw once.
+        Probability, in [0, 1), that an attribute of a token is left out in training. The values of
+        the others are divided by the probability of staying. "adagrad" draws anew in each epoch,
+        other solvers draw once.
     criterion : {"log_loss", "max_margin", "softmax_margin"} or callable, default="log_loss"
         The loss of a sequence: a name or an object of :mod:`sklearn_crcrf.criteria` that needs no
         more than sums and maxima over paths. "adagrad" is for the log loss.

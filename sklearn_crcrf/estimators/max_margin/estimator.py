@@ -62,7 +62,7 @@ class MaxMarginCRF(ExamplesClassifier):
         Block-coordinate Frank-Wolfe [2]_; sequential minimal optimisation over pairs of
         labellings [1]_; the online exponentiated gradient [3]_; or averaged stochastic
         subgradients [4]_. The first two are about equally fast. The third loops over sequences in
-        Python, which takes about 50 times as long; it and the last close the gap slowly.
+        Python, which takes about 30 times as long; it and the last close the gap slowly.
     max_iter : int, default=200
         Maximum number of passes over all sequences.
     tol : float, default=1e-2

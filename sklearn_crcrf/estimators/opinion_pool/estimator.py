@@ -67,7 +67,7 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
         Weights of the experts, not negative, scaled to sum to one; by default they are learned. If
         there are too few sequences for that, they are equal, with a warning.
     validation_fraction : float, default=0.5
-        Fraction of sequences held out to learn the weights. For these weights, training of a
+        Fraction of sequences, in (0, 1), held out to learn the weights. Meanwhile, training of a
         :class:`CRF` by L-BFGS ends when the loss falls by less than a tenth in ten iterations; the
         experts of the pool are then trained on all sequences, with their own ``tol``.
     {sample_unit}

@@ -34,9 +34,9 @@ class ArowCRF(OnlineClassifier):
     Parameters
     ----------
     variance : float, default=1.0
-        Variance of all weights before training.
+        Variance of all weights before training, in (0, inf).
     gamma : float, default=1.0
-        A larger value makes smaller steps.
+        In (0, inf); a larger value makes smaller steps.
     max_iter : int, default=10
         Maximum number of epochs. Training ends earlier after an epoch without errors.
     {min_freq}

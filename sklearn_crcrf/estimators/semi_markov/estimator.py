@@ -79,8 +79,8 @@ class SemiMarkovCRF(CRF):
         Orders the batches of "sgd", and chooses the validation part.
     {verbose}
     segment_sigma : float, default=None
-        Standard deviation of the Gaussian prior of the weights of lengths and of features of
-        segments; by default sigma.
+        Standard deviation, in (0, inf), of the Gaussian prior of the weights of lengths and of
+        features of segments; by default sigma.
     max_length : int, default=8
         Segments of up to this length have a weight of their length, and features of their span;
         all longer ones, which are found too, share one weight and have no features.
