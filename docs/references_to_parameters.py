@@ -42,10 +42,6 @@ def parameters(source: Any, name: str, obj: Any, depth: int = 3) -> dict[str, li
 def find(reference: str, name: str, obj: Any) -> Any:
     """What a reference in the docstring of an object, or of a method, means."""
     owner = resolved(name.rpartition(".")[0])
-    if reference.startswith("the class"):
-        return owner
-    if reference.startswith("a call"):
-        return owner.__call__
     role = ROLE.match(reference)
     if role is None:
         return None

@@ -52,7 +52,7 @@ class Saved(NamedTuple):
 
 
 class Tagger:
-    """Labels one sequence at a time, for services.
+    """Labels one sequence at a time, for services: ``tagger(tokens)``.
 
     ``estimator.tagger()`` makes one of a fitted estimator, and
     :func:`~sklearn_crcrf.serving.load_tagger` of a file. It gives the labels that ``predict`` of
@@ -234,7 +234,7 @@ class Tagger:
         Parameters
         ----------
         sequences : list of sequences
-            Each as for a call.
+            Each as :meth:`__call__` takes it.
 
         Returns
         -------
@@ -273,15 +273,16 @@ class Tagger:
         return self._compiled.paths(inputs, np.empty(len(inputs), dtype=np.int64))
 
     def probabilities(self, tokens: Iterable) -> np.ndarray:
-        """Marginal probabilities of the labels of each token, as from ``predict_proba``.
+        """Return the probabilities of the labels of each token, as ``predict_proba`` does.
 
         Parameters
         ----------
-        tokens : as for a call
+        tokens : as for :meth:`__call__`
 
         Returns
         -------
         ndarray of shape (n_tokens, n_labels)
+            Columns are in the order of :attr:`labels`.
         """
         scores = self.scores(tokens)
         if len(scores.state) == 0:
@@ -291,11 +292,16 @@ class Tagger:
         return marginals
 
     def confidence(self, tokens: Iterable) -> float:
-        """Return the probability of the best path; 1 for no tokens, 0 if no path is possible.
+        """Return the probability of the best path.
 
         Parameters
         ----------
-        tokens : as for a call
+        tokens : as for :meth:`__call__`
+
+        Returns
+        -------
+        float
+            In [0, 1]: 1 for no tokens, 0 if no path is possible.
         """
         scores = self.scores(tokens)
         if len(scores.state) == 0:
@@ -316,7 +322,7 @@ class Tagger:
 
         Parameters
         ----------
-        tokens : as for a call
+        tokens : as for :meth:`__call__`
 
         Returns
         -------
@@ -347,7 +353,7 @@ class Tagger:
 
         Parameters
         ----------
-        tokens : as for a call
+        tokens : as for :meth:`__call__`
 
         Returns
         -------
@@ -440,7 +446,7 @@ class Tagger:
         return Saved(os.path.getsize(file), int((before != after).sum()), len(before))
 
     def content(self) -> Content:
-        """What it consists of."""
+        """Return what the tagger consists of."""
         return self._content
 
     def _inputs(self, sequences: Iterable[Iterable]) -> list:
