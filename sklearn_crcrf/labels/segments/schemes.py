@@ -261,7 +261,7 @@ def scheme_or_bare(scheme: str, labels: Iterable[Any]) -> str:
 def check_option(name: str, value: Any, options: Iterable[str]) -> None:
     """Raise ValueError unless the value is one of the options."""
     options = tuple(options)
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         meant = _scheme_of_letters(value) if isinstance(value, str) else None
         how = " if W is written as S" if meant and "W" in value.upper() else " here"
         hint = f"; {value!r} is {meant!r}{how}" if meant in options else ""

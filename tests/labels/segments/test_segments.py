@@ -352,6 +352,8 @@ def test_label_that_does_not_fit_is_named_with_its_place(label, scheme):
 def test_unknown_options():
     with pytest.raises(ValueError, match=r"scheme must be one of IOB1, IOB2, .*got 'BIO'"):
         to_segments([["O"]], "BIO")
+    with pytest.raises(ValueError, match="scheme must be one of IOB1, IOB2"):
+        to_segments(np.array([["O"]]), np.array([["O"], ["O"]]))
     with pytest.raises(ValueError, match="reading must be one of conlleval, strict"):
         to_segments([["O"]], reading="lenient")
     with pytest.raises(ValueError, match="scheme"):
