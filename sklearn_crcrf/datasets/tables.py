@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..utils.lines import long_fields
 from ..utils.warning import warn_caller
 
 CHARACTERS = ",;\t|"
@@ -90,7 +91,8 @@ def _fields(lines: Sequence[str], character: str) -> list[tuple[int, list[str]]]
     quoting: Any = csv.QUOTE_NONE if character == "\t" else csv.QUOTE_MINIMAL
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=character, quoting=quoting)
     try:
-        return [(reader.line_num, [field.strip(" ") for field in row]) for row in reader]
+        with long_fields():
+            return [(reader.line_num, [field.strip(" ") for field in row]) for row in reader]
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: {error}") from error
 

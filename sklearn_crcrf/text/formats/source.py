@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from ...datasets.columns import Reading, Rows
 from ...datasets.tables import CHARACTERS, WORDS
-from ...utils.lines import lines_of
+from ...utils.lines import lines_of, long_fields
 from ...utils.unpacking import MAX_BYTES, read_text, read_unpacked
 
 Record = tuple[str, Any]
@@ -132,7 +132,8 @@ class Source:
         """
         text = self.text.removeprefix("\ufeff")
         if not self.is_json and self._character is not None:
-            return list(self._rows_of_documents(text, self._character))
+            with long_fields():
+                return list(self._rows_of_documents(text, self._character))
         try:
             whole = json.loads(text)
         except (ValueError, RecursionError):

@@ -1,5 +1,6 @@
 """Files as annotation tools and corpora have them, and what is said of what they lack."""
 
+import csv
 import gzip
 import io
 import json
@@ -193,6 +194,20 @@ def test_a_table_of_texts_and_spans():
     regions = '"[{""start"": 3, ""end"": 6, ""text"": ""Ann"", ""labels"": [""PER""]}]"'
     found = read(f"text,id,label\n\U0001f600  Ann,4,{regions}\n")
     assert marked(found) == [[("Ann", "PER")]]
+
+
+def test_fields_of_any_length_are_read():
+    limit, text = csv.field_size_limit(), "Ann sings. " * 20_000
+    found = read(f'text,spans\n{text},"[[0, 3, ""PER""]]"\n')
+    assert found.texts == [text] and marked(found) == [[("Ann", "PER")]]
+    assert csv.field_size_limit() == limit
+
+
+def test_a_missing_quotation_mark_is_found_in_a_long_table():
+    rows = ["Sentence,Word,Tag", *(f"{i},a,O" for i in range(20_000))]
+    rows[5] = '5,",O'
+    with pytest.raises(ValueError, match=r"line 6: .*is a quotation mark missing"):
+        read("\n".join(rows))
 
 
 def test_columns_with_documents():
