@@ -21,7 +21,9 @@ class SegmentErrors(NamedTuple):
     Attributes
     ----------
     types : list of n_types str
+        The types of segments, sorted.
     correct : ndarray of shape (n_types,)
+        True segments that are predicted.
     wrong_type : ndarray of shape (n_types,)
         True segments that are predicted as another type.
     wrong_boundary : ndarray of shape (n_types,)

@@ -10,10 +10,10 @@ y_true, y_pred : list of label lists, SequenceArray or 1-D array
     unknown labels are left out. A set of possible labels counts as the predicted label if it
     holds it, else as its first.
 scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
-    What the prefixes of the labels mean.
+    How labels spell segments, see :func:`sklearn_crcrf.labels.to_segments`.
 reading : {"conlleval", "strict"}, default="conlleval"
-    Whether labels that break the scheme are forgiven, as the evaluation script of the CoNLL
-    shared tasks does, or make no segment; see :func:`sklearn_crcrf.labels.to_segments`.
+    Whether labels that break the scheme are read as by the evaluation script of the CoNLL shared
+    tasks, or make no segment.
 sample_weight : array-like of shape (n_samples,), optional
     One weight per sequence (per token if ``y_true`` is one-dimensional: then a segment
     weighs what its first token does).
