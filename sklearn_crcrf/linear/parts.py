@@ -58,7 +58,7 @@ def read_part(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Part
     ----------
     estimator : LinearChainClassifier
         Its ``edge_columns``, ``dtype`` and ``sample_unit`` are used; it is not changed.
-    X, y, sample_weight : as in ``fit``
+    X, y, sample_weight : as in :meth:`sklearn_crcrf.CRF.fit`
 
     Returns
     -------
@@ -114,6 +114,7 @@ class Survey(NamedTuple):
     frequencies : ndarray of shape (n_attributes,)
         The number of tokens with each attribute.
     labels : list of labels
+        All labels, in the order in which they occurred.
     pairs : ndarray of int64
         The pairs of attribute and label that occur at some token, in order.
     links : ndarray of shape (n_labels, n_labels)
@@ -192,7 +193,7 @@ class Survey(NamedTuple):
         ----------
         min_freq, features, boundaries : as in :class:`~sklearn_crcrf.CRF`
             ``features`` is "all" or "observed".
-        constraints : as :func:`~sklearn_crcrf.labels.as_constraints` takes them
+        constraints : as in :func:`~sklearn_crcrf.labels.as_constraints`
         kept_labels : iterable of labels
             Labels that the model has too.
         """
@@ -331,7 +332,7 @@ class ModelShape(NamedTuple):
         Parameters
         ----------
         corpus : Corpus
-        criterion : as the parameter of CRF
+        criterion : as in :class:`~sklearn_crcrf.CRF`
         n_jobs : int or None
             Number of threads.
         **options
