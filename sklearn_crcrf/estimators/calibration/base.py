@@ -89,15 +89,18 @@ class HeldOutChoice(WrappingClassifier):
         require_chain("estimator", self.estimator)
         sequences, _ = self._check_training(*samples, reset=True)
         self._check_structure(structure_of(sequences.X), sequences.X)
-        self._choose(list(self._held_out_batches(samples, sequences)))
-        with nested_fits():
+        folds = list(check_cv(self.cv).split(np.arange(len(sequences.X))))
+        with nested_fits():  # Before the folds: its errors name sequences by their place in X.
             self.estimator_ = fit_expert(clone(self.estimator), *samples)
+        self._choose(list(self._held_out_batches(samples, sequences, folds)))
         self.classes_ = self._expert().classifier.classes_
 
-    def _held_out_batches(self, samples: Samples, sequences: Sequences) -> Iterator[HeldOutBatch]:
+    def _held_out_batches(
+        self, samples: Samples, sequences: Sequences, folds: list[tuple[np.ndarray, np.ndarray]]
+    ) -> Iterator[HeldOutBatch]:
         """Yield the scores of the test sequences of every fold, by a clone fitted to the others."""
         numbers = np.arange(len(sequences.X))
-        for train, test in check_cv(self.cv).split(numbers):
+        for train, test in folds:
             with nested_fits():
                 others = samples.take(sequences, np.isin(numbers, train))
                 expert = Expert.of("estimator", fit_expert(clone(self.estimator), *others))

@@ -31,7 +31,7 @@ class CalibratedSequenceClassifier(HeldOutChoice):
     p is the marginal probability of the likeliest label, and r is 1 if this label is right, else 0.
     (The logarithmic loss would be decided by the few tokens that are wrong although p is almost 1.)
     The sequences that are scored are new to the model: each fold is scored by a model that is
-    fitted to the others. Then the estimator is fitted to all sequences.
+    fitted to the others. The estimator itself is fitted to all sequences.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class SegmentF1Classifier(HeldOutChoice):
     likeliest label of a token although other labels together are likelier. This classifier lowers
     the score of "O" at every token by a cost, before the best path is found. The cost is the one of
     0, 0.25, ..., 4 with the best F1 of held-out segments: each fold is labelled by a model of the
-    others. Then the estimator is fitted to all sequences. Probabilities stay as the estimator has
+    others. The estimator itself is fitted to all sequences. Probabilities stay as the estimator has
     them.
 
     Parameters

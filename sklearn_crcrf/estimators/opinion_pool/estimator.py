@@ -52,9 +52,10 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
        1.
 
     As every expert is a chain, so is the pool: its scores are weighted sums of the experts'
-    scores. The weights minimise the log loss of the pool on held-out sequences; then all experts
-    are fitted to all sequences. A pool regularises without a prior: it gets closer to the truth
-    the better the experts are and the more they differ. So the priors of the experts may be weak.
+    scores. All experts are fitted to all sequences; the weights minimise the log loss on held-out
+    sequences, with experts fitted to the others. A pool regularises without a prior: it gets closer
+    to the truth the better the experts are and the more they differ. So the priors of the experts
+    may be weak.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
     # Experts may have parameters that are not validated yet.
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OpinionPoolCRF":
-        """Learn the weights on held-out sequences, and fit all experts.
+        """Fit all experts, and learn the weights on held-out sequences.
 
         Parameters
         ----------
@@ -209,11 +210,12 @@ class OpinionPoolCRF(CallbackSupportMixin, BaseSequenceClassifier, _BaseComposit
         self._check_structure(structure_of(sequences.X), sequences.X)
         n_experts = len(self._used())
         weights = None if self.weights is None else _as_weights(self.weights, n_experts)
+        # Before others are held out: errors name sequences by their place in X.
+        self._fit_experts([clone(expert) for _, expert in self._used()], samples)
+        self._require_known(sequences.y, weight)
         batches = []
         if weights is None and n_experts > 1:
             batches = self._held_out_batches(samples, sequences, weight)
-        self._fit_experts([clone(expert) for _, expert in self._used()], samples)
-        self._require_known(sequences.y, weight)
         if batches:
             train(
                 self,

@@ -11,6 +11,7 @@ from sklearn_crcrf import (
     CRF,
     CalibratedSequenceClassifier,
     EmpiricalCRF,
+    SegmentF1Classifier,
     SequenceVectorizer,
     StructuredPerceptron,
     as_sequences,
@@ -134,6 +135,14 @@ def test_unknown_labels_weights_and_labels_of_one_fold(corpus):
     model = CalibratedSequenceClassifier(crf, cv=3).fit(X, y, weight)
     assert "only here" in model.classes_.tolist()
     assert np.isfinite(model.temperature_)
+
+
+@pytest.mark.parametrize("kind", [CalibratedSequenceClassifier, SegmentF1Classifier])
+def test_errors_name_sequences_by_their_place_in_all_data(corpus, kind):
+    X, y = corpus[0][:30], [list(labels) for labels in corpus[1][:30]]
+    y[20][1] = np.nan
+    with pytest.raises(ValueError, match="y, sequence 20, position 1"):
+        kind(EmpiricalCRF(), cv=2).fit(X, y)
 
 
 def test_faults_are_named(corpus):

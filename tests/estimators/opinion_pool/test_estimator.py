@@ -282,6 +282,13 @@ def test_bad_input_is_named():
             pool.fit(*inputs)
 
 
+def test_errors_name_sequences_by_their_place_in_all_data():
+    labels = [list(of) for of in y]
+    labels[30][1] = np.nan
+    with pytest.raises(ValueError, match="y, sequence 30, position 1"):
+        OpinionPoolCRF(COUNTED, random_state=0).fit(X, labels)
+
+
 def test_parameters_of_experts():
     pool = pool_of("crf", "hmm")
     assert pool.get_params()["crf__sigma"] == 10.0
