@@ -28,7 +28,7 @@ from .votes import Votes, whose
 @documented
 @dataclass(eq=False, repr=False)
 class SequenceLabelModel(FittedState, Sound, BaseEstimator):
-    r"""The true labels behind labellings by several people, rules or language models.
+    r"""Estimate the true labels behind labellings by several people, rules or language models.
 
     The true labels :math:`z_t` are a Markov chain, and each annotator j who labelled token t
     reported a label with probability :math:`\pi_j(z_t, l)` [1]_, independently of all others:

@@ -23,7 +23,7 @@ COSTS = np.arange(0.0, 4.25, 0.25)
 @documented
 @dataclass(eq=False, repr=False)
 class SegmentF1Classifier(HeldOutChoice):
-    """A classifier that finds as many segments as give the best F1.
+    """A classifier that lowers the score of "O", for the best F1 of segments.
 
     Where segments are hard to tell, the most probable labelling has too few of them: "O" is the
     likeliest label of a token although other labels together are likelier. This classifier lowers

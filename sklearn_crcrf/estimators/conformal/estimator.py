@@ -36,11 +36,11 @@ Scored = Iterable[tuple[np.ndarray, list[np.ndarray]]]
 @documented
 @dataclass(eq=False, repr=False)
 class ConformalSequenceClassifier(WrappingClassifier):
-    r"""A classifier with sets of labellings, spans or labels that keep a promise.
+    r"""Conformal prediction: sets of labellings, spans or labels with guaranteed coverage.
 
-    Probabilities are only as good as the model; the promise holds for any model. Labelled sequences
-    that it has not seen show how improbable the truth may be for it, and whatever is at least as
-    probable belongs to the set. What is promised is the ``target``:
+    Probabilities are only as good as the model; this promise holds for any model. Labelled
+    sequences that it has not seen show how improbable the truth may be for it, and whatever is at
+    least as probable belongs to the set. What is promised is the ``target``:
 
     - "labelling": with probability ``confidence_level``, the set holds the true labelling of the
       whole sequence [1]_, [2]_.

@@ -41,7 +41,7 @@ from .out_of_fold import (
 @documented
 @dataclass(eq=False, repr=False)
 class EmpiricalCRFCV(BaseSequenceClassifier):
-    """EmpiricalCRF with settings that suit sequences left out of training.
+    """EmpiricalCRF whose sigma, mu_oov and order are chosen by cross-validation.
 
     Every combination of ``sigmas``, ``mu_oovs`` and ``orders`` is scored, and the best one is
     fitted to all sequences. All data is counted once, and the counts of a sequence are subtracted
