@@ -166,7 +166,7 @@ class _Sum(NamedTuple):
 
 
 def merge(*parts: PartialCounts) -> PartialCounts:
-    """Return the counts of all parts of a corpus, which are given in order.
+    """Merge the counts of all parts of a corpus, which are given in order.
 
     Merging is associative: in whatever groups neighbouring parts are merged, the result is the
     same, and it is what counting all of them at once would give. Sums of weights are exact if the

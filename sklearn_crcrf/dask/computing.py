@@ -39,7 +39,7 @@ _settings = Lock()
 
 
 class ComputationError(RuntimeError):
-    """A computation that ended without a result, for a reason that lies in the cluster.
+    """Raised if a cluster ends a computation without a result.
 
     Examples
     --------

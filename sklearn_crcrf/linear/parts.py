@@ -105,7 +105,7 @@ def part_of(reader: Any, corpus: Corpus, X: Any) -> Part:
 
 
 class Survey(NamedTuple):
-    """What one part or several parts have.
+    """The attributes and labels of one part or several, and how often they occur.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ MAX_SCORES = 500_000
 
 
 class Workbench(AbstractContextManager["Workbench"]):
-    """Hands out sentences, logs what people say of them, and learns it immediately.
+    """Hands out sentences to people, logs their labels, and learns these immediately.
 
     Methods take ``by``, the name of a person, and ``sentence``, its number in the pool. All may be
     called by several threads, and return only when what they log is on disk.

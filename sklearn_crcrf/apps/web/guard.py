@@ -48,7 +48,7 @@ AGAIN = f'<!doctype html><meta http-equiv="refresh" content="0; url=./"><p>{NEED
 
 
 class Guard:
-    """Middleware that refuses requests which are not from our own pages.
+    """Middleware that refuses requests from other pages, and without the token.
 
     Parameters
     ----------

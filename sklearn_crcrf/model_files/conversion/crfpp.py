@@ -75,7 +75,7 @@ def read_crfpp_model(
 
 
 def write_crfpp_model(pipeline: Any, path: str | os.PathLike) -> None:
-    """Write the text of a model of CRF++, which ``crf_learn -C TEXT MODEL`` makes a model of.
+    """Write a model of CRF++ as text, which ``crf_learn -C TEXT MODEL`` turns into a binary model.
 
     Parameters
     ----------
