@@ -195,8 +195,9 @@ class Sequences(NamedTuple):
 def _as_column(values: Any, name: str) -> np.ndarray:
     """Return one value for each row as a 1-D array, in which missing values stay what they are."""
     dtype: Any = getattr(values, "dtype", None)
-    if hasattr(values, "hasnans") and not isinstance(dtype, np.dtype) and dtype.kind in "iub":
-        values = values.to_numpy(dtype=object if values.hasnans else None)  # not as floats
+    is_nullable = hasattr(values, "isna") and not isinstance(dtype, np.dtype | None)
+    if is_nullable and dtype.kind in "iub":
+        values = values.to_numpy(dtype=object if values.isna().any() else dtype.type)  # no floats
     elif isinstance(values, (list, tuple)) and any(map(is_missing, values)):
         values = object_array(list(values))  # not NaN as a string
     try:

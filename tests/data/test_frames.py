@@ -142,6 +142,16 @@ def test_a_missing_part_of_the_name_of_a_sequence_is_found():
         as_sequences(frame)
 
 
+@for_each("values", [[1, 2], [1, None]])
+@for_each("dtype", ["Int64", "UInt8", "boolean"])
+def test_arrays_of_pandas_are_labels_as_their_series_are(values, dtype):
+    frame = indexed(pd.DataFrame({"n": [1, 2]}), ["a", "a"], [0, 1])
+    labels = pd.array([v if v is None or dtype != "boolean" else v > 1 for v in values], dtype)
+    found, expected = (as_sequences(frame, y).y.data for y in (labels, pd.Series(labels)))
+    assert (found.tolist(), found.dtype) == (expected.tolist(), expected.dtype)
+    assert {*map(type, found.tolist())} <= {int if dtype != "boolean" else bool, type(None)}
+
+
 def test_series_of_sequences_compare_their_index():
     X = pd.Series([["a", "b"], ["b"], ["c"]])
     y = pd.Series([["A", "B"], ["B"], ["C"]])
