@@ -121,8 +121,8 @@ def as_constraints(constraints: Any, classes: np.ndarray) -> Constraints | None:
     Parameters
     ----------
     constraints : None, str, mapping, array-like or Constraints
-        A scheme, see :func:`segment_constraints`; or a mapping from label to the labels that may
-        follow, where labels left out may be followed by any; or a bool array of allowed
+        A scheme, see :func:`~sklearn_crcrf.labels.segment_constraints`; a mapping from a label to
+        the labels that may follow, without labels that any may follow; or a bool array of allowed
         transitions of shape (n_labels, n_labels), row = previous label. Only a scheme or
         Constraints restrict the first and the last labels.
     classes : ndarray of shape (n_labels,)
