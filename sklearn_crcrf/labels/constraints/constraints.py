@@ -122,9 +122,9 @@ def as_constraints(constraints: Any, classes: np.ndarray) -> Constraints | None:
     ----------
     constraints : None, str, mapping, array-like or Constraints
         A scheme, see :func:`~sklearn_crcrf.labels.segment_constraints`; a mapping from a label to
-        the labels that may follow, without labels that any may follow; or a bool array of allowed
-        transitions of shape (n_labels, n_labels), row = previous label. Only a scheme or
-        Constraints restrict the first and the last labels.
+        the labels that may follow it, where any may follow a label that is left out; or a bool
+        array of allowed transitions of shape (n_labels, n_labels), row = previous label. Only a
+        scheme or Constraints restrict the first and the last labels.
     classes : ndarray of shape (n_labels,)
 
     Returns
