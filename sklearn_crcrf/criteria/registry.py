@@ -42,7 +42,7 @@ def as_criterion(criterion: str | Callable) -> Criterion:
 
     Raises
     ------
-    KeyError
+    ValueError
         If there is no criterion of this name.
 
     Examples
@@ -52,5 +52,7 @@ def as_criterion(criterion: str | Callable) -> Criterion:
     MaxMargin()
     """
     if isinstance(criterion, str):
+        if criterion not in CRITERIA:
+            raise ValueError(f"criterion must be one of {[*CRITERIA]}, got {criterion!r}")
         return CRITERIA[criterion]
     return criterion if isinstance(criterion, Criterion) else PlainCriterion(criterion)

@@ -57,6 +57,8 @@ def text_features(kind: str = "names", columns: Sequence[str] | None = None) -> 
     if columns is None:
         return make_pipeline(TokenFeatures(kind), Window(kind), vectorizer)
     check_several(columns, "columns")
+    if not len(columns):
+        raise ValueError("columns must name the column of the token, but is empty")
     token, *_ = columns
     templates = preset_templates(kind, [*columns, *SPELLING[kind]])
     return make_pipeline(TokenFeatures(kind, column=token), Window(templates), vectorizer)

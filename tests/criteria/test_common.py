@@ -17,6 +17,7 @@ from sklearn_crcrf.criteria import (
     Piecewise,
     SoftmaxMargin,
     TokenError,
+    as_criterion,
     local_log_loss,
 )
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
@@ -307,3 +308,8 @@ def test_criteria_with_parameters_can_be_cloned(name):
 def test_parameters_that_make_no_sense(criterion, name):
     with pytest.raises(ValueError, match=name):
         criterion(*random_batch([3]))
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match=r"criterion must be one of .*'mce_f1'.*, got 'margin'"):
+        as_criterion("margin")

@@ -178,6 +178,8 @@ def test_invalid():
         text_features("verbs")
     with pytest.raises(ValueError, match="columns"):
         text_features("names", columns="word")
+    with pytest.raises(ValueError, match="columns must name the column of the token"):
+        text_features("names", columns=[])
 
 
 @pytest.mark.parametrize("marker", [5, float, ["-DOCSTART-"], [0.0, 0.0, 0.0]])
