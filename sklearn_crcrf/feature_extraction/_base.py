@@ -1,7 +1,7 @@
 """Bases of the transformers of sequences: input, tags and output."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..data.frames import as_frame, frame_symbols
 from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
-from ..data.symbols import SymbolTable, symbolize
+from ..data.symbols import SymbolTable, join_columns, symbolize
 from ..utils.soundness import Fact, Requirement, Sound
 from .word_column import HasWordColumn
 
@@ -101,7 +101,8 @@ class SymbolTransformer(SequenceTransformer):
         ValueError
             If a token is not a string or dict, or a column is missing.
         """
-        return self._made(as_symbols(X, getattr(self, "feature_names_in_", ())), X)
+        columns = getattr(self, "feature_names_in_", ())
+        return self._made(as_symbols(X, columns, self._needed_columns()), X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the names of the output columns.
@@ -161,6 +162,11 @@ class SymbolTransformer(SequenceTransformer):
         table = self._transform(sequences.data, sequences.lengths)
         return self._output(sequences.with_data(table), X)
 
+    def _needed_columns(self) -> Collection[str]:
+        """Return the columns without which feature dicts are not of the kind that was fitted."""
+        column = getattr(self, "column_", None)
+        return () if column is None else (column,)
+
     @abstractmethod
     def _names_out(self, names: tuple[str, ...]) -> list[str]: ...
 
@@ -173,20 +179,44 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc") and is_table(X)
 
 
-def as_symbols(X: Any, columns: Iterable[str] = ()) -> SequenceArray:
+def as_symbols(X: Any, columns: Iterable[str] = (), needed: Collection[str] = ()) -> SequenceArray:
     """Convert the input of a transformer to a SequenceArray of a SymbolTable.
 
-    Lists without tokens do not show their columns: they have the given ones, if there are any.
+    Parameters
+    ----------
+    X : list of sequences of str or dict, SequenceArray, or DataFrame
+        The tokens.
+    columns : iterable of str, optional
+        The columns seen in fit. Feature dicts get these, as a few of them, or of no tokens, do not
+        show all keys that there may be.
+    needed : collection of str
+        Those that feature dicts must have: without one of them, the columns stay as they are.
     """
     if not is_frame(X):
         sequences = as_sequences(X).X
-        if sequences.data.shape == (0,) and (names := [*columns]):
-            no_codes = np.empty((0, len(names)))
-            return sequences.with_data(SymbolTable(no_codes, [()] * len(names), names))
-        return sequences.with_data(symbolize(sequences))
+        names = [*columns]
+        if names and sequences.data.shape == (0,):
+            return sequences.with_data(_columns_of_fit(_NO_COLUMNS, names))
+        table = symbolize(sequences)
+        # Token strings have no names, so a transformer of them takes any columns.
+        is_named = sequences.kind == "dicts" and names not in ([], ["token"])
+        if is_named and all(name in table for name in needed):
+            table = _columns_of_fit(table, names)
+        return sequences.with_data(table)
     X = as_frame(X)
     rows = _rows_in_order(X)
     return rows.with_data(frame_symbols(X.iloc[rows.data]))
+
+
+_NO_COLUMNS = SymbolTable(np.empty((0, 0)), [], [])
+
+
+def _columns_of_fit(table: SymbolTable, names: list[str]) -> SymbolTable:
+    """Return the columns of these names; those that are missing have no symbols."""
+    missing = [name for name in names if name not in table]
+    codes = np.full((len(table), len(missing)), -1)
+    absent = SymbolTable(codes, [()] * len(missing), missing)
+    return join_columns([table, absent]).select(names)
 
 
 def _rows_in_order(frame: Any) -> SequenceArray:

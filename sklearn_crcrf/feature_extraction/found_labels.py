@@ -163,7 +163,8 @@ class FoundLabels(HasWordColumn, SequenceTransformer):
             If a token is not a string or dict, or a column is missing.
         """
         check_fitted(self)
-        symbols = as_symbols(X, self.feature_names_in_)
+        needed = [name for name in (self.column_, self.groups) if name is not None]
+        symbols = as_symbols(X, self.feature_names_in_, needed)
         self._check_columns(symbols.data.names)
         found = self._predictions(self.estimator_, self._observed(symbols))
         return self._output(self._with_found(symbols, found), X)

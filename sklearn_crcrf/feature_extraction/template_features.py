@@ -1,6 +1,6 @@
 """Attributes from templates of CRF++ and Wapiti."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -125,6 +125,9 @@ class TemplateFeatures(SymbolTransformer):
                 f"{error}; template is the text of a template, not the name of its file"
             ) from None
         return [t for t in templates if t.kind != "b" or t.macros]
+
+    def _needed_columns(self) -> Collection[str]:
+        return getattr(self, "feature_names_in_", ())  # templates name columns by their number
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:
         templates = self._templates()

@@ -84,6 +84,42 @@ def test_pipelines_of_dicts_label_lists_without_tokens(transformer):
         assert pipeline.predict(nothing).tolist() == nothing
 
 
+@for_each(
+    "transformer",
+    [
+        TokenFeatures(["shape"]),
+        Window(),
+        Window("names"),
+        Window(["word[0]", "digit[-1]"]),
+        Gazetteer({"pet": ["dog"]}),
+        make_pipeline(TokenFeatures(["shape"]), Window(), SequenceVectorizer()),
+    ],
+)
+def test_dicts_are_transformed_alike_alone_and_among_others(transformer):
+    dicts = [
+        [{"word": "Ann"}, {"word": "7", "digit": True}],
+        [{"word": "runs"}, {"word": "7", "digit": True}, {"word": "miles"}],
+        [{"word": "Ann"}, {"word": "runs"}],
+        [{"new": "x", "word": "Ann"}],
+    ]
+    y = [["N", "D"], ["V", "D", "N"], ["N", "V"], ["N"]]
+    pipeline = make_pipeline(transformer, CRF()).fit(dicts[:3], y[:3])
+    together = pipeline.predict_proba(dicts)
+    for i, tokens in enumerate(dicts):
+        np.testing.assert_array_equal(pipeline.predict_proba([tokens])[0], together[i])
+
+
+def test_other_names_of_the_words_are_refused():
+    for transformer in (
+        TokenFeatures(),
+        TemplateFeatures(TEMPLATE),
+        FoundLabels(EmpiricalCRF(), cv=2),
+    ):
+        fitted = transformer.fit([[{"word": "Ann", "tag": "N"}]] * 2, [["N"]] * 2)
+        with pytest.raises(ValueError, match="has no column 'word'"):
+            fitted.transform([[{"Word": "Ann", "tag": "N"}]])
+
+
 def test_an_array_without_rows_is_refused_after_dicts():
     features = TokenFeatures().fit([[{"tag": "x", "word": "dog"}]])
     with pytest.raises(ValueError, match="X must hold token strings"):
