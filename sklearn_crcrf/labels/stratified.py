@@ -123,7 +123,7 @@ class SequenceStratifiedKFold(BaseCrossValidator):
         order = np.arange(n)
         if self.shuffle:
             check_random_state(self.random_state).shuffle(order)
-        rarest = share.max(axis=1).toarray().ravel()
+        rarest = share.max(axis=1).toarray().ravel() if n_labels else np.zeros(n)
         order = order[np.argsort(-rarest[order], kind="stable")]
         fold, n_placed = np.empty(n, dtype=np.int64), np.zeros(self.n_splits)
         placed = np.zeros((self.n_splits, n_labels))

@@ -114,6 +114,8 @@ def test_unknown_labels_empty_sequences_and_errors():
     X[2], y[2] = [], []
     tests = [test for _, test in SequenceStratifiedKFold(4).split(X, y)]
     assert sorted(np.concatenate(tests)) == list(range(20))
+    tests = [test for _, test in SequenceStratifiedKFold(2).split([[]] * 4, [[]] * 4)]
+    assert [len(test) for test in tests] == [2, 2]
     with pytest.raises(ValueError, match="n_splits=4 folds need as many samples, but X has 3"):
         list(SequenceStratifiedKFold(4).split(X[3:6], y[3:6]))
     with pytest.raises(ValueError, match=r"n_splits=4 folds .* has 2"):
