@@ -224,7 +224,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ValueError
             If a constraint is not on segments, or finding the paths takes too long.
         """
-        check_scalar(k, "k", Integral, min_val=1)
+        k = int(check_scalar(k, "k", Integral, min_val=1))  # True counts as 1
 
         def best(
             structure: Structure, scores: Scores, first: int, constraints: SubjectTo | None
@@ -312,7 +312,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ValueError
             If no path of a sequence is possible.
         """
-        check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        n_samples = int(check_scalar(n_samples, "n_samples", Integral, min_val=1))
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
 
         def draw(structure: Structure, scores: Scores, first: int) -> np.ndarray:

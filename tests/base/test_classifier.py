@@ -136,6 +136,12 @@ def test_k_must_be_positive():
         fitted().predict_k_best([np.zeros((1, 3))], k=0)
 
 
+def test_true_is_a_number_of_paths_and_of_samples():
+    crf, X = fitted(), [np.zeros((2, 3))]
+    assert crf.predict_k_best(X, k=True) == crf.predict_k_best(X, k=1)
+    assert len(crf.sample(X, True, random_state=0)) == 1
+
+
 def test_number_of_columns():
     crf = fitted()
     assert crf.n_features_in_ == 3
