@@ -165,6 +165,21 @@ def test_batches_are_learned_and_forgotten(estimator):
         estimator.forget(X[some[2]], **given[2])
 
 
+def test_tiny_probabilities_that_cannot_be_forgotten_are_named():
+    rng = np.random.default_rng(0)
+    X = [[f"w{rng.integers(20)}" for _ in range(5)] for _ in range(30)]
+    y = [rng.dirichlet(np.full(11, 0.2), 5) for _ in X]
+    labels = [f"L{i}" for i in range(11)]
+    crf = EmpiricalCRF().fit(X, y, labels=labels)
+    before = crf.predict_proba(X[:1])[0]
+    with pytest.raises(ValueError, match="probabilities in y, differ so much in size"):
+        crf.forget(X[10:], y[10:], labels=labels)
+    assert_array_equal(crf.predict_proba(X[:1])[0], before)
+    rows = [np.where(row < 1e-9, 0.0, row) for row in y]
+    rows = [row / row.sum(axis=1, keepdims=True) for row in rows]
+    crf.fit(X, rows, labels=labels).forget(X[10:], rows[10:], labels=labels)
+
+
 @for_each("estimator", [EmpiricalCRF(), EmpiricalCRF.ecrn(), HMM()])
 def test_labels_are_the_classes_even_without_probability(estimator):
     X, _, rows, _ = hard(1)

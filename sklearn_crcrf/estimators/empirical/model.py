@@ -224,8 +224,8 @@ def smooth(
 
 
 LOST = (
-    "sample_weight: the weights differ so much in size that rounded counts of words and of label "
-    "pairs contradict each other"
+    "sample_weight: the weights, or the probabilities in y, differ so much in size that rounded "
+    "counts of words and of label pairs contradict each other; set probabilities below 1e-9 to 0"
 )
 
 

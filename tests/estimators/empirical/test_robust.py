@@ -584,7 +584,7 @@ def test_a_missing_word_is_the_empty_word(crf):
 def test_counts_that_contradict_each_other_by_rounding_are_named(kept):
     crf = EmpiricalCRF(zeros="floored")
     crf.fit([["a", "b"], ["c", "b"]], [["N", "V"], ["V", "V"]], sample_weight=[1.0, kept])
-    with pytest.raises(ValueError, match="sample_weight: the weights differ so much in size"):
+    with pytest.raises(ValueError, match=r"sample_weight: the weights, .* differ so much in size"):
         crf.forget([["a", "b"]], [["N", "V"]], sample_weight=[1.0])
 
 
