@@ -294,7 +294,8 @@ def _check_heads(heads: list[str], rows: Rows) -> None:
 
 
 # A name, in which colons are written ``\:``, and perhaps a value.
-_ITEM = re.compile(r"((?:\\.|[^:\\])*)(?::(.*))?", re.DOTALL)
+# Python reads 1_0 and digits of other scripts as numbers, too; CRFsuite does not.
+_ITEM = re.compile(r"((?:\\.|[^:\\])*)(?::([^_\u0080-\U0010ffff]*))?", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 

@@ -20,7 +20,18 @@ def test_names_values_and_what_is_escaped():
 
 
 @pytest.mark.parametrize(
-    "line", ["\ta", "\x0c", "\u00a0\ta", "O\ta:b", "O\ta:nan", "O\ta:1:2", "O\ta\\"]
+    "line",
+    [
+        "\ta",
+        "\x0c",
+        "\u00a0\ta",
+        "O\ta:b",
+        "O\ta:nan",
+        "O\ta:1:2",
+        "O\ta\\",
+        "O\ta:1_0",
+        "O\ta:\u0661",
+    ],
 )
 def test_the_line_of_an_error_is_named(line):
     with pytest.raises(ValueError, match=r"^line 3"):
