@@ -52,6 +52,9 @@ class Criterion(BaseEstimator, ABC):
     decoding = "viterbi"
     """The decoding that suits this criterion best: "viterbi" or "marginal"."""
 
+    takes_partial_labels = True
+    """Whether some labels may not be known, or be one of several."""
+
     takes_soft_labels = False
     """Whether ``y`` may be ``SoftLabels``, the probabilities of labels."""
 

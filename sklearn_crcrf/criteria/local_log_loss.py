@@ -36,6 +36,7 @@ class LocalLogLoss(Criterion):
     """
 
     requires = ("conditional_scores",)
+    takes_partial_labels = False
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray

@@ -39,6 +39,7 @@ class MarginalLikelihood(Criterion):
     requires = ("token_marginals",)
     convex = False
     decoding = "marginal"
+    takes_partial_labels = False
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray

@@ -84,6 +84,8 @@ class MCE(Criterion):
     array([0.4401897])
     """
 
+    takes_partial_labels = False
+
     smoothing: str = "sigmoid"
     slope: float = 1.0
     offset: float = 0.0

@@ -127,6 +127,7 @@ class MCEF1(Criterion):
     requires = ("best_excluding", "span_margin")
     convex = False
     smooth = False
+    takes_partial_labels = False
 
     def for_labels(self, classes: Any) -> "MCEF1":
         """Return the criterion for given labels.

@@ -35,6 +35,7 @@ class PseudoLikelihood(Criterion):
     """
 
     requires = ("conditional_scores",)
+    takes_partial_labels = False
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray

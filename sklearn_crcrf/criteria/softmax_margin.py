@@ -57,6 +57,11 @@ class SoftmaxMargin(Criterion):
         """The capabilities that a structure must have."""
         return ("log_partition", "segment_costs") if self.segment_cost else ("log_partition",)
 
+    @property
+    def takes_partial_labels(self) -> bool:  # type: ignore[override]
+        """Whether some labels may not be known: not if segments have costs."""
+        return not self.segment_cost
+
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:

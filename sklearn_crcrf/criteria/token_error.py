@@ -49,6 +49,7 @@ class TokenError(Criterion):
     convex = False
     smooth = False
     decoding = "marginal"
+    takes_partial_labels = False
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray

@@ -90,13 +90,13 @@ class Corpus(NamedTuple):
         """Label ids, or SoftLabels."""
         return self.y if self.soft is None else self.soft
 
-    def require_labels(self) -> None:
-        """Raise ValueError if a label is not known; the message says where."""
+    def require_labels(self, who: str = "this estimator") -> None:
+        """Raise ValueError if a label is not known; the message says where, and who needs it."""
         if (self.y < 0).any():
             sequence, position = locate(self.offsets, int(np.argmax(self.y < 0)))
             raise ValueError(
-                f"y, sequence {sequence}, position {position}: the label is not known, but this "
-                "estimator needs fully labelled sequences (CRF accepts partial labels)"
+                f"y, sequence {sequence}, position {position}: the label is not known, but {who} "
+                "needs the label of every token; CRF with its default criterion does not"
             )
 
     def take(self, units: np.ndarray) -> "Corpus":

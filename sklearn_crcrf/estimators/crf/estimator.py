@@ -306,6 +306,10 @@ default="log_loss"
         extends = is_part and known is not None
         kept = None if known is None or extends else known.classes
         corpus = self._read(X, y, sample_weight, classes, extends, kept)
+        if not as_criterion(self.criterion).takes_partial_labels:
+            corpus.require_labels(f"criterion={self.criterion}")
+        if self.solver == "gis" and corpus.soft is None:
+            corpus.require_labels('solver="gis"')
         dtype = corpus.X.dtype
         if sp.issparse(corpus.X):  # while sequences are moved, there are two matrices
             corpus = corpus._replace(X=with_small_values(corpus.X))

@@ -294,7 +294,5 @@ def _check_counts(problem: Problem) -> None:
     """Raise ValueError unless the loss compares feature counts that are not negative."""
     if not isinstance(problem.criterion, (LogLoss, LocalLogLoss)):
         raise ValueError(f'solver="gis" is for the log loss only, not {problem.criterion}')
-    if problem.corpus.soft is None and (problem.corpus.y < 0).any():
-        raise ValueError('solver="gis" needs the label of every token, but some are not known')
     if (problem.corpus.X < 0).sum() > 0:
         raise ValueError('solver="gis" is for attributes that are not negative, but X has some')

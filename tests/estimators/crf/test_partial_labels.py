@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from log_linear import all_weights
 from numpy.testing import assert_allclose
 from toy import make_corpus
 
-from sklearn_crcrf import CRF, SequenceArray
+from sklearn_crcrf import CRF, MEMM, SequenceArray
+from sklearn_crcrf.criteria import CRITERIA, SoftmaxMargin
 
 X, y = make_corpus(n_sequences=30)
 EXACT = {"tol": 1e-13, "max_iter": 5000}
@@ -69,3 +71,18 @@ def test_errors_say_where():
             CRF().fit(X, labels)
     with pytest.raises(ValueError, match="all labels are None"):
         CRF().fit(X, UNKNOWN)
+
+
+@for_each(
+    "crf",
+    [
+        *(CRF(name) for name in CRITERIA if not CRITERIA[name].takes_partial_labels),
+        CRF(SoftmaxMargin(segment_cost=1.0)),
+        CRF(solver="gis"),
+        MEMM(),
+    ],
+)
+def test_criteria_that_need_all_labels_say_which_is_missing(crf):
+    labels = [[*y[0]], [None, *y[1][1:]], *y[2:]]
+    with pytest.raises(ValueError, match=r"y, sequence 1, position 0: .* needs the label of every"):
+        crf.fit(X, labels)
