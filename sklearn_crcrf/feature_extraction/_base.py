@@ -13,6 +13,7 @@ from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
 from ..data.symbols import SymbolTable, join_columns, symbolize
+from ..utils.replaced_parts import check_parts
 from ..utils.soundness import Fact, Requirement, Sound
 from .word_column import HasWordColumn
 
@@ -101,6 +102,7 @@ class SymbolTransformer(SequenceTransformer):
         ValueError
             If a token is not a string or dict, or a column is missing.
         """
+        check_parts(self)
         columns = getattr(self, "feature_names_in_", ())
         return self._made(as_symbols(X, columns, self._needed_columns()), X)
 

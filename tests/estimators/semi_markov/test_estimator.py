@@ -192,7 +192,9 @@ def test_criteria_that_are_not_of_segments(criterion):
     with pytest.raises(Unsupported, match="needs segment_costs, which Chain does not have"):
         CRF(SoftmaxMargin(segment_cost=1.0)).fit(X, y)
     partial = [[None, *labels[1:]] for labels in y]
-    with pytest.raises(ValueError, match="SoftmaxMargin with a segment_cost"):
+    with pytest.raises(
+        ValueError, match=r"criterion=SoftmaxMargin\(segment_cost=1.0\) needs the label"
+    ):
         SemiMarkovCRF(SoftmaxMargin(segment_cost=1.0)).fit(X, partial)
 
 
