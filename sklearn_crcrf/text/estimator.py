@@ -322,7 +322,7 @@ class TextTagger(FittedState, Sound, BaseEstimator):
 
     @property
     def labels_(self) -> list[str]:
-        """The labels of spans: those of tokens without their prefixes."""
+        """The labels of spans, which are the labels of tokens without their prefixes."""
         return read_labels(self.classes_.tolist(), self.scheme).types.tolist()
 
     def _ready(self) -> Self:

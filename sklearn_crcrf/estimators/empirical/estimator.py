@@ -171,7 +171,7 @@ class EmpiricalCRF(CountingClassifier):
         used; and a pair of labels that never occurred costs a large constant ("floored") or is
         impossible ("exact").
     min_count : int, default=1
-        How often several symbols, such as those of ``"token[-1]|token[0]"``, must occur together
+        How often several symbols, as in ``"token[-1]|token[0]"``, must occur together
         to have weights. Most weights of a model are of pairs that occurred once, so 2 makes it much
         smaller. Above 1, :meth:`partial_fit` and :meth:`forget` raise an error, because counts that
         were dropped cannot change.
